@@ -1,0 +1,108 @@
+"""Every error that ledgerkit raises on purpose.
+
+::
+
+    LedgerkitError
+    ├── ProtocolError (ValueError)        a message, part or reference that the protocol does not allow
+    ├── LedgerError                       a ledger on disk
+    │   ├── LedgerNotFoundError (FileNotFoundError)
+    │   ├── LedgerFormatError             not a ledger, or of a version that this code cannot read
+    │   ├── LedgerConflictError           another writer got there first, and retrying did not help
+    │   └── IdempotencyError (ValueError) an idempotency key used again with other content
+    ├── QueryError (ValueError)           a query that cannot or may not run
+    │   └── UnknownNameError (KeyError)   a table, column, run or session that is not there
+    ├── ImportSourceError (ValueError)    nothing to import, or a path that cannot be read
+    └── MissingExtraError (ImportError)   an optional dependency that is not installed
+
+Each message ends with what to do next.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class LedgerkitError(Exception):
+    """Root of all errors that ledgerkit raises on purpose."""
+
+
+class ProtocolError(LedgerkitError, ValueError):
+    """A message, part or reference that the protocol does not allow."""
+
+    @classmethod
+    def unknown_value(cls, what: str, value: object, allowed: Iterable[str]) -> ProtocolError:
+        """For a value outside a closed vocabulary, with the nearest allowed one."""
+        return cls(f"Unknown {what} {value!r}. {_suggestion(str(value), list(allowed))}")
+
+
+class LedgerError(LedgerkitError):
+    """A ledger on disk that cannot do what was asked."""
+
+
+class LedgerNotFoundError(LedgerError, FileNotFoundError):
+    """No ledger at a path where one was expected."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class LedgerFormatError(LedgerError):
+    """A folder that is not a ledger, or a ledger of a version that this code cannot read."""
+
+
+class LedgerConflictError(LedgerError):
+    """Another writer got there first, and retrying did not help."""
+
+
+class IdempotencyError(LedgerError, ValueError):
+    """An idempotency key that was used before with other content."""
+
+
+class QueryError(LedgerkitError, ValueError):
+    """A query that cannot run, or may not."""
+
+
+class UnknownNameError(QueryError, KeyError):
+    """A table, column, run or session that is not there.
+
+    Attributes:
+        name: What was asked for.
+        available: What there is (for tables and columns), possibly empty.
+    """
+
+    def __init__(self, message: str, *, name: str, available: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.name = name
+        self.available = tuple(available)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    @classmethod
+    def among(cls, what: str, name: str, available: Iterable[str]) -> UnknownNameError:
+        """For a name that is not among some others, with the nearest of them."""
+        names = sorted(available)
+        return cls(f"No {what} {name!r}. {_suggestion(name, names)}", name=name, available=names)
+
+
+class ImportSourceError(LedgerkitError, ValueError):
+    """Nothing to import at a path, or a path that cannot be read."""
+
+
+class MissingExtraError(LedgerkitError, ImportError):
+    """An optional dependency that is not installed."""
+
+    @classmethod
+    def for_extra(cls, extra: str, what: str) -> MissingExtraError:
+        """Says what needs the extra, and the command that installs it."""
+        return cls(f"{what} needs an optional part: pip install 'agent-ledgerkit[{extra}]'")
+
+
+def _suggestion(name: str, allowed: list[str]) -> str:
+    close = difflib.get_close_matches(name, allowed, n=3, cutoff=0.5) or difflib.get_close_matches(
+        name.upper(), allowed, n=3, cutoff=0.5
+    )
+    if close:
+        return "Did you mean " + " or ".join(repr(item) for item in close) + "?"
+    return ("Known: " + ", ".join(allowed) + ".") if allowed else "There are none."

@@ -1,0 +1,57 @@
+"""The log formats that can be read, recognised by content and never by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from ledgerkit.importers import claude_code
+from ledgerkit.importers.drafts import ParsedFile
+from ledgerkit.importers.reader import Line, read_json_lines
+
+_SNIFFED_VALUES: Final = 40
+_SNIFFED_BYTES: Final = 4 * 1024 * 1024
+
+
+class Reader(Protocol):
+    """Reads a file of one format, from a former cursor on."""
+
+    def __call__(
+        self,
+        path: Path,
+        *,
+        offset: int = 0,
+        line: int = 1,
+        known_calls: dict[str, str] | None = None,
+        keep_reasoning: bool = False,
+        measure: Callable[[str], str],
+    ) -> ParsedFile: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat:
+    """A log format: how to recognise a file of it, and how to read one."""
+
+    name: str
+    sniff: Callable[[list[Any]], bool]
+    read: Reader
+
+
+FORMATS: Final[tuple[LogFormat, ...]] = (LogFormat(claude_code.NAME, claude_code.sniff, claude_code.read),)
+
+
+def recognise(path: Path) -> LogFormat | None:
+    """The format of a file, by its first JSON values; ``None`` if it is none that can be read."""
+    values = [line.value for line in islice(_head(path), _SNIFFED_VALUES)]
+    return next((log_format for log_format in FORMATS if values and log_format.sniff(values)), None)
+
+
+def _head(path: Path):
+    for item in read_json_lines(path):
+        if item.offset > _SNIFFED_BYTES:
+            return
+        if isinstance(item, Line):
+            yield item

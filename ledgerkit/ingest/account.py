@@ -1,0 +1,142 @@
+"""The account of an import: what became of everything that a file holds. Nothing is dropped silently."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from ledgerkit import tables
+from ledgerkit.importers.drafts import Quarantined
+
+
+class Fate(StrEnum):
+    """What became of a record."""
+
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    SKIPPED = "skipped"
+    QUARANTINED = "quarantined"
+
+
+class FileState:
+    """The state of a source file after an import, to be stored as a row of ``imports``."""
+
+    def __init__(self, path: str, source_format: str, *, byte_count: int) -> None:
+        self.path = path
+        self.format = source_format
+        self.byte_count = byte_count
+        self.begin = self.cursor = 0
+        self.fingerprint = ""
+        self.line_count = 0
+        self.distinct_records = 0
+        self.fates: Counter[tuple[str, Fate, str]] = Counter()
+        self.quarantine: list[Quarantined] = []
+        self.sessions: list[str] = []
+        self.record_keys: list[int] = []
+
+    def count(self, record_type: str, fate: Fate, reason: str = "") -> None:
+        """Counts one record."""
+        self.fates[record_type, fate, reason] += 1
+
+    def recount(self, record_type: str, was: Fate, now: Fate) -> None:
+        """Corrects the fate of a record that was counted."""
+        self.fates[record_type, was, ""] -= 1
+        self.fates[record_type, now, ""] += 1
+
+    def total(self, fate: Fate) -> int:
+        """Records of that fate."""
+        return sum(n for (_, f, _), n in self.fates.items() if f is fate)
+
+    def continue_from(self, earlier: Mapping[str, Any]) -> None:
+        """Takes over the counts of the readings before this one; a torn tail is read again, so it counts anew."""
+        self.begin = earlier["cursor"]
+        self.line_count = earlier["line_count"]
+        self.distinct_records = earlier["distinct_records"]
+        self.sessions = list(earlier["sessions"])
+        for fate in earlier["fates"]:
+            self.fates[fate["record_type"], Fate(fate["fate"]), fate["reason"]] += fate["count"]
+        for entry in earlier["quarantine"]:
+            if entry["offset"] >= self.begin:
+                self.fates["damaged", Fate.QUARANTINED, entry["reason"]] -= 1
+                self.line_count -= 1
+            else:
+                self.quarantine.append(Quarantined(entry["line"], entry["offset"], entry["bytes"], entry["reason"]))
+
+    def row(self, import_id: str, imported_at: int) -> dict[str, Any]:
+        """The row of ``imports``."""
+        fates = sorted((key, count) for key, count in self.fates.items() if count)
+        return {
+            "import_id": import_id,
+            "path": self.path,
+            "format": self.format,
+            "byte_count": self.byte_count,
+            "begin": self.begin,
+            "cursor": self.cursor,
+            "fingerprint": self.fingerprint,
+            "line_count": self.line_count,
+            "record_count": sum(self.fates.values()),
+            **{fate.value: self.total(fate) for fate in Fate},
+            "distinct_records": self.distinct_records,
+            "fates": [{"record_type": t, "fate": f.value, "reason": r, "count": n} for (t, f, r), n in fates],
+            "quarantine": [
+                {"line": q.line, "offset": q.offset, "bytes": q.bytes, "reason": q.reason} for q in self.quarantine
+            ],
+            "sessions": sorted(self.sessions),
+            "record_keys": self.record_keys,
+            "redaction": "off",
+            "imported_at": imported_at,
+        }
+
+
+def import_rows(states: list[FileState], import_id: str, imported_at: int) -> pa.Table:
+    """Rows of ``imports`` for some files."""
+    rows = [state.row(import_id, imported_at) for state in states]
+    arrays = [
+        pa.array([row[c.name] for row in rows], tables.INT if c.type == tables.TIME else c.type).cast(c.type)
+        for c in tables.IMPORTS.columns
+    ]
+    return pa.Table.from_arrays(arrays, schema=tables.IMPORTS.schema)
+
+
+class ImportAccount(BaseModel):
+    """What an import did.
+
+    The counts close: ``accepted + duplicate + skipped + quarantined`` is the number of records in the files that
+    were read. Files that had not changed since they were last imported are ``unchanged`` and were not read again.
+
+    Attributes:
+        files: Files read.
+        unchanged: Files that had not changed.
+        unsupported: Paths of no known format.
+        new_messages: Messages added to the history.
+        runs: Runs that are new or have new messages.
+    """
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    import_id: str
+    files: int
+    unchanged: int
+    unsupported: tuple[str, ...]
+    records: int
+    accepted: int
+    duplicate: int
+    skipped: int
+    quarantined: int
+    new_messages: int
+    runs: int
+    details: pl.DataFrame
+    """One row a file, type, fate and reason: ``path, record_type, fate, reason, count``."""
+    damage: pl.DataFrame
+    """One row a quarantined record: ``path, line, offset, bytes, reason``."""
+
+    @property
+    def closes(self) -> bool:
+        """Whether every record is accounted for."""
+        return self.records == self.accepted + self.duplicate + self.skipped + self.quarantined

@@ -1,0 +1,241 @@
+"""The import itself: plan, read in batches, assemble, write; then the account.
+
+Each batch is one commit to ``history``: artifacts and runs before it, the account after it. A crash in between
+leaves nothing half visible, and the next import finds by record keys what is there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ledgerkit import errors, tables, tokens
+from ledgerkit.importers.drafts import Node, ParsedFile, RecordDraft
+from ledgerkit.ingest.account import Fate, FileState, ImportAccount, import_rows
+from ledgerkit.ingest.lineage import record_key
+from ledgerkit.ingest.sessions import Batch, SessionIntake, write_batch
+from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
+from ledgerkit.protocol.identifiers import is_uuid, uuid8
+from ledgerkit.store.database import Database
+from ledgerkit.store.delta import DeltaStore
+from ledgerkit.store.layout import Layout
+
+BATCH_BYTES: Final = 32 * 1024 * 1024
+ELSEWHERE: Final = "bookkeeping of a session that is not in this file"
+Progress = Callable[[int, int, str], None]
+"""Called with bytes done, bytes in all and the file that was just read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The parts of a ledger that an import works on."""
+
+    layout: Layout
+    store: DeltaStore
+    database: Database
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How to import.
+
+    Attributes:
+        import_id: Identity of this import.
+        now: Time of this import, microseconds since 1970.
+        keep_reasoning: Keep hidden reasoning as restricted artifacts.
+        batch_bytes: Source bytes a commit.
+    """
+
+    import_id: str
+    now: int
+    keep_reasoning: bool = False
+    batch_bytes: int = BATCH_BYTES
+
+
+def import_files(
+    storage: Storage, paths: Iterable[str | Path], options: ImportOptions, progress: Progress | None = None
+) -> ImportAccount:
+    """Imports all files at and below some paths.
+
+    Raises:
+        ImportSourceError: If there is nothing to import.
+    """
+    files = find_files(paths)
+    known = _earlier_imports(storage.database)
+    planned = [plan(path, known.get(str(path))) for path in files]
+    sources = [source for source in planned if source is not None]
+    total = sum(source.size - source.offset for source in sources)
+    tally = _Tally(unchanged=len(planned) - len(sources))
+    counter = tokens.TokenCounter()
+    done = 0
+    for number, group in enumerate(_batches(sources, options.batch_bytes)):
+        batch = Batch(options.import_id, number, options.now)
+        for source in group:
+            tally.states.append(_take(storage, source, batch, options))
+            done += source.size - source.offset
+            if progress:
+                progress(done, total, str(source.path))
+        tally.add(write_batch(storage.layout, storage.store, storage.database, batch, counter))
+        states = [state for state in tally.states[-len(group) :] if state.format != UNSUPPORTED]
+        transaction = f"{options.import_id}/{number}"
+        storage.store.append("imports", import_rows(states, options.import_id, options.now), transaction=transaction)
+    return tally.account(options.import_id)
+
+
+UNSUPPORTED: Final = "unsupported"
+
+
+def _earlier_imports(database: Database) -> dict[str, dict[str, Any]]:
+    rows = database.frame("select * from import_files").to_dicts()
+    return {row["path"]: row for row in rows}
+
+
+def _batches(sources: list[Source], limit: int) -> Iterator[list[Source]]:
+    group: list[Source] = []
+    size = 0
+    for source in sources:
+        if group and size + source.size > limit:
+            yield group
+            group, size = [], 0
+        group.append(source)
+        size += source.size - source.offset
+    if group:
+        yield group
+
+
+def _take(storage: Storage, source: Source, batch: Batch, options: ImportOptions) -> FileState:
+    """Reads a file into a batch."""
+    name = source.log_format.name if source.log_format else UNSUPPORTED
+    state = FileState(str(source.path), name, byte_count=source.size)
+    if source.log_format is None:
+        return state
+    if source.earlier:
+        state.continue_from(source.earlier)
+    parsed = source.log_format.read(
+        source.path,
+        offset=source.offset,
+        line=source.line,
+        known_calls=_known_calls(storage.database, state.sessions) if source.earlier else None,
+        keep_reasoning=options.keep_reasoning,
+        measure=storage.layout.content_id,
+    )
+    _assign_sessions(parsed.records, name, state.sessions[-1] if state.sessions else None)
+    _count(parsed, state, batch.intake(storage.database, name))
+    held = any(record.session is None for record in parsed.records)
+    state.cursor = 0 if held else parsed.cursor
+    state.fingerprint, _ = fingerprint_of(source.path, state.cursor)
+    state.line_count += parsed.line_count
+    return state
+
+
+def _known_calls(database: Database, sessions: list[str]) -> dict[str, str]:
+    frame = database.frame(
+        "select distinct tool_call_id, tool_name from current_history where list_contains($sessions, session_id) "
+        "and part_type = 'tool_call' and tool_call_id is not null and tool_name is not null",
+        {"sessions": sessions},
+    )
+    return dict(frame.iter_rows())
+
+
+def _assign_sessions(records: list[RecordDraft], log_format: str, current: str | None) -> None:
+    """Gives each record its session's id in the ledger.
+
+    A record without one belongs to the session of the record before it; at the head of a file, to the first that
+    comes. A file that names no session is one itself, if it holds conversation.
+    """
+    waiting: list[RecordDraft] = []
+    for record in records:
+        if record.session is not None:
+            current = session_id(log_format, record.session)
+        elif current is None:
+            waiting.append(record)
+            continue
+        record.session = current
+        for earlier in waiting:
+            earlier.session = current
+        waiting = []
+    if any(record.node is not Node.PASSIVE for record in waiting):
+        own = uuid8(0, log_format, "file", waiting[0].digest)
+        for record in waiting:
+            record.session = own
+
+
+def session_id(log_format: str, native: str) -> str:
+    """The ledger's id of a source's session: its own if it is a UUID, else derived from it."""
+    return native.lower() if is_uuid(native) else uuid8(0, log_format, native)
+
+
+def _count(parsed: ParsedFile, state: FileState, intake: SessionIntake) -> None:
+    """Decides the fate of each record of a file, and hands on those that are new."""
+    for damage in parsed.quarantined:
+        state.count("damaged", Fate.QUARANTINED, damage.reason)
+        state.quarantine.append(damage)
+    sessions = {record.session for record in parsed.records if record.session}
+    intake.meet(sessions)
+    state.sessions = sorted({*state.sessions, *sessions})
+    ordinals: dict[int, int] = {}
+    lines: set[str] = set()
+    for record in parsed.records:
+        if identity := record.line_id or record.native_id:
+            lines.add(identity)
+        if record.session is None:
+            state.count(record.record_type, Fate.SKIPPED, ELSEWHERE)
+            continue
+        key = _key(record, record.session, ordinals, state)
+        state.record_keys.append(key)
+        if record.skipped:
+            state.count(record.record_type, Fate.SKIPPED, record.skipped)
+        else:
+            state.count(record.record_type, intake.offer(record, key, state))
+    intake.close_file(state)
+    state.distinct_records += len(lines)
+
+
+def _key(record: RecordDraft, session: str, ordinals: dict[int, int], state: FileState) -> int:
+    if record.native_id:
+        return record_key(session, record)
+    base = record_key(session, record)
+    ordinal = ordinals.get(base, 0)
+    ordinals[base] = ordinal + 1
+    return record_key(session, record, ordinal)
+
+
+class _Tally:
+    """Sums up an import."""
+
+    def __init__(self, unchanged: int) -> None:
+        self.unchanged = unchanged
+        self.states: list[FileState] = []
+        self.messages = 0
+        self.runs: set[str] = set()
+
+    def add(self, written: tuple[int, set[str]]) -> None:
+        self.messages += written[0]
+        self.runs |= written[1]
+
+    def account(self, import_id: str) -> ImportAccount:
+        read = [state for state in self.states if state.format != UNSUPPORTED]
+        details = [(s.path, t, f.value, r, n) for s in read for (t, f, r), n in sorted(s.fates.items()) if n]
+        damage = [(s.path, q.line, q.offset, q.bytes, q.reason) for s in read for q in s.quarantine]
+        totals: Mapping[str, int] = {fate.value: sum(s.total(fate) for s in read) for fate in Fate}
+        return ImportAccount(
+            import_id=import_id,
+            files=len(read),
+            unchanged=self.unchanged,
+            unsupported=tuple(s.path for s in self.states if s.format == UNSUPPORTED),
+            records=sum(sum(s.fates.values()) for s in read),
+            new_messages=self.messages,
+            runs=len(self.runs),
+            details=pl.DataFrame(details, _DETAILS, orient="row"),
+            damage=pl.DataFrame(damage, _DAMAGE, orient="row"),
+            **totals,
+        )
+
+
+_DETAILS = {"path": pl.String, "record_type": pl.String, "fate": pl.String, "reason": pl.String, "count": pl.Int64}
+_DAMAGE = {"path": pl.String, "line": pl.Int64, "offset": pl.Int64, "bytes": pl.Int64, "reason": pl.String}
+__all__ = ["ImportOptions", "Progress", "Storage", "errors", "import_files", "session_id", "tables"]

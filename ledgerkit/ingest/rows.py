@@ -1,0 +1,183 @@
+"""Drafts as rows of history and artifacts.
+
+Text up to 64 KiB stands in the row; a longer one becomes an artifact and the row keeps its head. Each distinct text
+is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from ledgerkit import tables
+from ledgerkit.importers.drafts import Blob, MessageDraft, PartDraft, RecordDraft, UsageDraft
+from ledgerkit.protocol.vocabulary import ArtifactLabel, TrustLevel, Visibility
+
+INLINE_BYTES: Final = 64 * 1024
+HEAD_CHARS: Final = 4_096
+_COLUMNS: Final = tables.HISTORY.names
+_PART_FIELDS: Final = (
+    "summary", "tool_call_id", "tool_name", "arguments_hash", "status", "started_at", "finished_at", "path",
+    "error_category", "evidence_refs",
+)  # fmt: skip
+_USAGE_FIELDS: Final = tuple(field for field in UsageDraft.__struct_fields__ if field != "reported_cost")
+
+
+class Standing(msgspec.Struct, gc=False):
+    """Where a message stands in the ledger."""
+
+    run_date: str
+    session_id: str
+    run_id: str
+    revision: int
+    sequence_no: int
+    step: int
+    visible_from: int
+    parent_message_id: str | None
+
+
+class RowBuilder:
+    """Collects rows of one commit.
+
+    Args:
+        content_id: Keyed hash of a content.
+        count_tokens: Token counts of many texts.
+        import_id: The import.
+    """
+
+    def __init__(
+        self,
+        content_id: Callable[[bytes | str], str],
+        count_tokens: Callable[[list[str]], list[int]],
+        import_id: str,
+    ) -> None:
+        self._content_id = content_id
+        self._count_tokens = count_tokens
+        self._import_id = import_id
+        self._rows: list[dict[str, Any]] = []
+        self._counted: list[str] = []
+        self._counted_at: list[int] = []
+        self._artifacts: dict[str, Blob] = {}
+
+    def add(
+        self, record: RecordDraft, remembered: dict[str, Any], message_ids: list[str], standings: list[Standing], file: str
+    ) -> None:
+        """Adds the messages of a record, each at its standing."""
+        for number, message in enumerate(record.messages):
+            metadata = dict(message.metadata)
+            if number == 0:
+                metadata["record"] = remembered
+            common = self._message_columns(record, message, message_ids[number], standings[number], file)
+            for index, part in enumerate(message.parts):
+                row = common | self._part_columns(part, message_ids[number], index)
+                if index == 0:
+                    row["metadata"] = _json(metadata) if metadata else None
+                    if message.usage:
+                        row |= _usage_columns(message.usage)
+                self._rows.append(row)
+
+    def _message_columns(
+        self, record: RecordDraft, message: MessageDraft, message_id: str, standing: Standing, file: str
+    ) -> dict[str, Any]:
+        return {
+            **msgspec.structs.asdict(standing),
+            "message_id": message_id,
+            "kind": message.kind.value,
+            "trust_level": TrustLevel.lowest(part.trust for part in message.parts).value,
+            "visibility": Visibility.widest(part.visibility for part in message.parts).value,
+            "actor": message.actor,
+            "created_at": record.created_at,
+            "import_id": self._import_id,
+            "source_file": file,
+            "source_offset": record.offset,
+            "source_line": record.line,
+            "source_record": record.native_id,
+            "call_id": record.call_id,
+            "model": message.model,
+            "provider": message.provider,
+        }
+
+    def _part_columns(self, part: PartDraft, message_id: str, index: int) -> dict[str, Any]:
+        row: dict[str, Any] = {name: getattr(part, name) for name in _PART_FIELDS}
+        data = _json(part.data) if part.data is not None else None
+        content = part.text if part.text is not None else part.measured if part.measured is not None else data
+        refs = [self._keep(blob) for blob in part.blobs or ()]
+        row |= {
+            "part_index": index,
+            "part_id": f"{message_id}.{index}",
+            "part_type": part.part_type.value,
+            "content_type": part.content_type,
+            "part_trust_level": part.trust.value,
+            "part_visibility": part.visibility.value,
+        }
+        if refs and part.text is None and part.measured is None:
+            row |= {"content_id": refs[0], "byte_count": len(self._artifacts[refs[0]].content)}
+        elif content is not None:
+            raw = content.encode("utf-8", "surrogatepass")
+            row |= {"content_id": self._content_id(raw), "byte_count": len(raw)}
+            self._counted.append(content)
+            self._counted_at.append(len(self._rows))
+        row["text"], row["data"] = self._inlined(part, data, refs)
+        row["artifact_refs"] = refs or None
+        return row
+
+    def _inlined(self, part: PartDraft, data: str | None, refs: list[str]) -> tuple[str | None, str | None]:
+        text = part.text
+        if text is not None and len(text) * 4 > INLINE_BYTES and len(text.encode()) > INLINE_BYTES:
+            refs.append(self._keep(Blob(text.encode(), part.content_type)))
+            text = text[:HEAD_CHARS]
+        if data is not None and len(data) * 4 > INLINE_BYTES and len(data.encode()) > INLINE_BYTES:
+            ref = self._keep(Blob(data.encode(), "application/json"))
+            refs.append(ref)
+            data = _json({"artifact": ref, "head": data[:HEAD_CHARS]})
+        return text, data
+
+    def _keep(self, blob: Blob) -> str:
+        content_id = self._content_id(blob.content)
+        self._artifacts.setdefault(content_id, blob)
+        return content_id
+
+    def history(self) -> pa.Table:
+        """The rows so far, with the columns of ``history``."""
+        counts = self._count_tokens(self._counted)
+        for at, count in zip(self._counted_at, counts, strict=True):
+            self._rows[at]["token_count"] = count
+        arrays = [
+            pa.array([row.get(column.name) for row in self._rows], _loading_type(column.type)).cast(column.type)
+            for column in tables.HISTORY.columns
+        ]
+        return pa.Table.from_arrays(arrays, schema=tables.HISTORY.schema)
+
+    def artifacts(self) -> pa.Table:
+        """The artifacts so far, each content once."""
+        kept = sorted(self._artifacts.items())
+        return pa.Table.from_pydict(
+            {
+                "content_id": [content_id for content_id, _ in kept],
+                "media_type": [blob.media_type for _, blob in kept],
+                "label": [ArtifactLabel(blob.label).value for _, blob in kept],
+                "byte_count": [len(blob.content) for _, blob in kept],
+                "content": [blob.content for _, blob in kept],
+                "import_id": [self._import_id for _ in kept],
+            },
+            schema=tables.ARTIFACTS.schema,
+        )
+
+
+def _usage_columns(usage: UsageDraft) -> dict[str, Any]:
+    columns = {name: getattr(usage, name) for name in _USAGE_FIELDS}
+    columns["reported_cost"] = Decimal(usage.reported_cost) if usage.reported_cost else None
+    return columns
+
+
+def _loading_type(kind: pa.DataType) -> pa.DataType:
+    """Times come as microseconds, which Arrow takes as integers first."""
+    return tables.INT if kind == tables.TIME else kind
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

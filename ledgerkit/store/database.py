@@ -1,0 +1,167 @@
+"""DuckDB over the live files of a ledger: documented views, read only, nothing outside the ledger's folder.
+
+The connection may read the ledger's folder and nothing else, and its settings are locked; a statement that is not a
+query is refused before it runs. Views are made anew when a table has a new version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeVar
+
+import duckdb
+import polars as pl
+import polars.selectors as cs
+import pyarrow as pa
+
+from ledgerkit import errors, tables
+from ledgerkit.store import views
+from ledgerkit.store.delta import DeltaStore
+from ledgerkit.store.layout import Layout
+
+_READS: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+_SQL_TYPES: Final[dict[pa.DataType, str]] = {
+    tables.TEXT: "VARCHAR",
+    tables.INT: "BIGINT",
+    tables.SMALL_INT: "INTEGER",
+    tables.FLAG: "BOOLEAN",
+    tables.TIME: "TIMESTAMPTZ",
+    tables.MONEY: "DECIMAL(18,9)",
+    tables.BYTES: "BLOB",
+    tables.TEXTS: "VARCHAR[]",
+}
+
+
+class Database:
+    """Queries over one ledger."""
+
+    def __init__(self, layout: Layout, store: DeltaStore) -> None:
+        self._layout = layout
+        self._store = store
+        self._versions: Mapping[str, int] = {}
+        self._connection = _sandboxed(layout)
+
+    def query(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
+        """Runs one query of a user.
+
+        Args:
+            sql: One SELECT (or EXPLAIN, DESCRIBE, SHOW, SUMMARIZE) statement.
+            parameters: Values of its ``?`` or ``$name`` placeholders.
+
+        Raises:
+            QueryError: If it is not a query, or fails.
+            UnknownNameError: If it names a table or column that is not there.
+        """
+        self.refresh()
+        try:
+            statements = self._connection.extract_statements(sql)
+            if len(statements) != 1:
+                raise errors.QueryError(f"Expected one statement, got {len(statements)}. Run them one by one.")
+            if statements[0].type not in _READS:
+                kind = statements[0].type.name
+                raise errors.QueryError(f"A ledger is only read through SQL; {kind} is refused. Use a SELECT.")
+            return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
+        except duckdb.Error as error:
+            raise self._explained(error) from error
+
+    def frame(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
+        """Runs one of ledgerkit's own queries (they may use the internal views)."""
+        self.refresh()
+        return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
+
+    def arrow(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pa.Table:
+        """Like :meth:`frame`, as an Arrow table."""
+        self.refresh()
+        return self._connection.cursor().sql(sql, params=parameters).to_arrow_table()
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A view as a lazy frame; filters and column choices are pushed down into it.
+
+        Raises:
+            UnknownNameError: If there is no such view.
+        """
+        if name not in tables.VIEWS:
+            raise errors.UnknownNameError.among("table", name, tables.VIEWS)
+        self.refresh()
+        return _utc(self._connection.cursor().sql(f"from {name}").pl(lazy=True))
+
+    def refresh(self) -> None:
+        """Makes the views see the newest version of each table."""
+        versions = dict(self._store.versions())
+        if versions == self._versions:
+            return
+        connection = self._connection
+        for name, table in tables.TABLES.items():
+            source = _source(table, self._store.files(name))
+            connection.execute(f"create or replace view stored_{name} as {source}")
+        connection.execute(f"create or replace table superseding as {views.SUPERSEDING}")
+        for name, sql in views.INTERNAL_VIEWS.items():
+            connection.execute(f"create or replace view {name} as {sql}")
+        for name, sql in views.PUBLIC_VIEWS.items():
+            columns = ", ".join(f'"{column}"' for column in tables.VIEWS[name].names)
+            connection.execute(f"create or replace view {name} as select {columns} from ({sql})")  # noqa: S608
+        self._versions = versions
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+    def _explained(self, error: duckdb.Error) -> errors.QueryError:
+        message = str(error)
+        table = re.search(r"Table with name (\S+) does not exist", message)
+        if table:
+            return errors.UnknownNameError.among("table", table[1].strip('"'), tables.VIEWS)
+        column = re.search(r'Referenced column "([^"]+)" not found', message)
+        if column:
+            known = sorted({c.name for view in tables.VIEWS.values() for c in view.columns})
+            return errors.UnknownNameError.among("column", column[1], known)
+        return errors.QueryError(f"{message.strip()}\nTables: {', '.join(tables.VIEWS)}.")
+
+
+_Frame = TypeVar("_Frame", pl.DataFrame, pl.LazyFrame)
+
+
+def _utc(frame: _Frame) -> _Frame:
+    """DuckDB calls the zone Etc/UTC; the declared types say UTC."""
+    return frame.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
+
+
+def _sandboxed(layout: Layout) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:")
+    folder = str(layout.root.resolve())
+    connection.execute("set allowed_directories = $folders", {"folders": [folder]})
+    connection.execute("load icu")
+    for setting in (
+        "set enable_external_access = false",
+        "set autoinstall_known_extensions = false",
+        "set autoload_known_extensions = false",
+        "set enable_progress_bar = false",
+        "set TimeZone = 'UTC'",
+        "set python_enable_replacements = false",
+        "set lock_configuration = true",
+    ):
+        connection.execute(setting)
+    return connection
+
+
+def _source(table: tables.Table, files: list[str]) -> str:
+    if not files:
+        columns = ", ".join(f'null::{_sql_type(c.type)} as "{c.name}"' for c in table.columns)
+        return f"select {columns} where false"
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    columns = ", ".join(f'"{name}"' for name in table.names)
+    return (
+        f"select {columns} from read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, "  # noqa: S608
+        "union_by_name = true)"
+    )
+
+
+def _sql_type(kind: pa.DataType) -> str:
+    if kind in _SQL_TYPES:
+        return _SQL_TYPES[kind]
+    if pa.types.is_list(kind):
+        return _sql_type(kind.value_type) + "[]"
+    if pa.types.is_struct(kind):
+        return "STRUCT(" + ", ".join(f'"{f.name}" {_sql_type(f.type)}' for f in kind) + ")"
+    raise errors.LedgerFormatError(f"No SQL type for {kind}.")

@@ -1,0 +1,143 @@
+"""The stored tables as Delta tables: append, and the list of live files. Nothing is ever updated in place.
+
+History is created append-only; an append is one atomic commit. Each write carries an application transaction,
+checked and written through one handle, so that the same batch is never committed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import (
+    BloomFilterProperties,
+    ColumnProperties,
+    CommitProperties,
+    DeltaTable,
+    Transaction,
+    WriterProperties,
+    write_deltalake,
+)
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
+
+from ledgerkit import errors
+from ledgerkit.store.layout import Layout
+from ledgerkit.tables import TABLES, Table
+
+ROW_GROUP_ROWS = 16_384
+_RETRIES = 200
+_ATTEMPTS = 5
+_ID_COLUMNS = {"history": ("message_id", "call_id", "tool_call_id"), "artifacts": ("content_id",)}
+_STATS = {
+    "history": "run_date,session_id,run_id,revision,sequence_no,message_id,created_at,kind",
+    "artifacts": "content_id",
+}
+
+
+class DeltaStore:
+    """The Delta tables of one ledger."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._handles: dict[str, DeltaTable] = {}
+
+    def create_missing(self) -> None:
+        """Creates the tables that are not there yet."""
+        for table in TABLES.values():
+            path = self._layout.table_path(table.name)
+            if not DeltaTable.is_deltatable(str(path)):
+                _create(table, path)
+
+    def handle(self, name: str) -> DeltaTable:
+        """The table at its newest version."""
+        if name in self._handles:
+            self._handles[name].update_incremental()
+        else:
+            try:
+                self._handles[name] = DeltaTable(str(self._layout.table_path(name)))
+            except TableNotFoundError as error:
+                raise errors.LedgerFormatError(
+                    f"{self._layout.root} lacks its table {name!r}. Restore the folder from a copy."
+                ) from error
+        return self._handles[name]
+
+    def versions(self) -> Mapping[str, int]:
+        """The newest version of each table."""
+        return {name: self.handle(name).version() for name in TABLES}
+
+    def files(self, name: str) -> list[str]:
+        """Paths of a table's live Parquet files, sorted."""
+        return sorted(self.handle(name).file_uris())
+
+    def append(self, name: str, rows: pa.Table, *, transaction: str) -> bool:
+        """Appends rows in one commit.
+
+        Args:
+            name: The stored table.
+            rows: Rows with the table's columns, in any order of columns.
+            transaction: Identity of the batch; a batch that is there already is not written again.
+
+        Returns:
+            Whether the rows were written (``False``: they were there).
+
+        Raises:
+            LedgerConflictError: If other writers kept getting in between.
+        """
+        if rows.num_rows == 0:
+            return False
+        table = TABLES[name]
+        rows = rows.select(list(table.names)).cast(table.schema)
+        if table.sort_by:
+            rows = rows.take(pc.sort_indices(rows, sort_keys=[(key, "ascending") for key in table.sort_by]))
+        for _ in range(_ATTEMPTS):
+            handle = self.handle(name)
+            if handle.transaction_version(transaction) is not None:
+                return False
+            try:
+                _write(handle, rows, table, transaction)
+            except CommitFailedError:
+                continue
+            return True
+        raise errors.LedgerConflictError(f"Other writers kept committing to {name!r}. Try again when they are done.")
+
+
+def _create(table: Table, path: Path) -> None:
+    configuration: dict[str, str | None] = {"delta.appendOnly": "true", "delta.checkpointInterval": "50"}
+    if table.name in _STATS:
+        configuration["delta.dataSkippingStatsColumns"] = _STATS[table.name]
+    DeltaTable.create(
+        str(path),
+        schema=table.schema,
+        mode="ignore",
+        partition_by=list(table.partition_by),
+        name=table.name,
+        description=f"One row is {table.one_row_is}.",
+        configuration=configuration,
+    )
+
+
+def _write(handle: DeltaTable, rows: pa.Table, table: Table, transaction: str) -> None:
+    write_deltalake(
+        handle,
+        rows,
+        mode="append",
+        writer_properties=_writer_properties(table),
+        commit_properties=CommitProperties(
+            max_commit_retries=_RETRIES, app_transactions=[Transaction(transaction, 1, None)]
+        ),
+    )
+
+
+def _writer_properties(table: Table) -> WriterProperties:
+    columns = {
+        name: ColumnProperties(bloom_filter_properties=BloomFilterProperties(True, 0.01, ROW_GROUP_ROWS))
+        for name in _ID_COLUMNS.get(table.name, ())
+    }
+    bulky = {"history": ("text", "data", "metadata"), "artifacts": ("content",)}.get(table.name, ())
+    columns |= {name: ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE") for name in bulky}
+    rows = 64 if table.name == "artifacts" else ROW_GROUP_ROWS
+    return WriterProperties(
+        compression="ZSTD", compression_level=3, max_row_group_size=rows, column_properties=columns
+    )

@@ -1,0 +1,92 @@
+"""Where a ledger keeps what: a folder with ``ledger.json`` and one Delta table per stored table.
+
+``ledger.json`` names the layout version and the key under which contents get their ids. A content id is a keyed
+hash, so that an id seen outside (in a report) does not let anybody test guesses of a short secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ledgerkit import errors, tables
+
+_MARKER = "ledger.json"
+_FORMAT = "ledgerkit-ledger"
+_ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """An existing ledger folder."""
+
+    root: Path
+    version: int
+    key: bytes
+
+    def table_path(self, name: str) -> Path:
+        """Folder of a stored table."""
+        return self.root / name
+
+    def content_id(self, content: bytes | str) -> str:
+        """Keyed hash of a content, 32 hexadecimal digits."""
+        raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+        return hashlib.blake2b(raw, key=self.key, digest_size=_ID_BYTES).hexdigest()
+
+
+def is_ledger(root: Path) -> bool:
+    """Whether a folder is a ledger."""
+    return (root / _MARKER).is_file()
+
+
+def open_layout(root: Path) -> Layout:
+    """The layout of an existing ledger.
+
+    Raises:
+        LedgerNotFoundError: If there is none.
+        LedgerFormatError: If the folder is something else, or of a version that this code cannot read.
+    """
+    marker = root / _MARKER
+    try:
+        facts = json.loads(marker.read_text("utf-8"))
+    except FileNotFoundError:
+        raise errors.LedgerNotFoundError(
+            f"No ledger at {root}. Create one with ledgerkit.open({str(root)!r}), or import logs into it."
+        ) from None
+    except ValueError as error:
+        raise errors.LedgerFormatError(f"{marker} is damaged ({error}). Restore it from a copy.") from error
+    if facts.get("format") != _FORMAT:
+        raise errors.LedgerFormatError(f"{marker} does not describe a ledger. Choose another folder.")
+    if facts["layout_version"] > tables.LAYOUT_VERSION:
+        raise errors.LedgerFormatError(
+            f"{root} has layout version {facts['layout_version']}; this ledgerkit reads up to "
+            f"{tables.LAYOUT_VERSION}. Upgrade agent-ledgerkit."
+        )
+    return Layout(root, facts["layout_version"], bytes.fromhex(facts["content_key"]))
+
+
+def create_layout(root: Path, *, key: bytes | None = None) -> Layout:
+    """Makes a folder a ledger.
+
+    Args:
+        root: The folder; it may exist if it is empty.
+        key: Key of content ids, 16 to 64 bytes; random if not given.
+
+    Raises:
+        LedgerFormatError: If the folder holds something else.
+    """
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise errors.LedgerFormatError(f"{root} exists and is not a ledger. Choose another path, or an empty folder.")
+    root.mkdir(parents=True, exist_ok=True)
+    key = os.urandom(32) if key is None else key
+    facts = {"format": _FORMAT, "layout_version": tables.LAYOUT_VERSION, "content_key": key.hex()}
+    staged = root / (_MARKER + ".new")
+    with staged.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(facts, indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    staged.replace(root / _MARKER)
+    return Layout(root, tables.LAYOUT_VERSION, key)

@@ -1,0 +1,228 @@
+"""The views as SQL over the stored tables: judgements about rows, none of them stored.
+
+Which revision of a run counts, which usage row of a model call counts and whether the call is billed, which copy of
+a record is the original: each is decided here, by rules that do not depend on the order of imports.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_MESSAGE_COLUMNS: Final = (
+    "session_id, run_id, sequence_no, message_id, kind, trust_level, visibility, actor, created_at, step, visible_from, "
+    "parent_message_id, trace_id, idempotency_key, import_id, source_file, source_offset, source_line, source_record"
+)
+_PART_COLUMNS: Final = (
+    "part_id, part_type, content_type, part_trust_level, part_visibility, text, data, summary, artifact_refs, "
+    "tool_call_id, tool_name, arguments_hash, status, started_at, finished_at, path, error_category, evidence_refs, "
+    "token_count, byte_count, content_id"
+)
+_USAGE_COLUMNS: Final = (
+    "call_id, model, provider, service_tier, input_tokens, cache_read_tokens, cache_write_5m_tokens, "
+    "cache_write_1h_tokens, output_tokens, reasoning_tokens, reported_cost"
+)
+_USAGE_FIGURES: Final = _USAGE_COLUMNS.removeprefix("call_id, ")
+
+RETIRED: Final = "RETIRED"
+"""Status of the one row that says: a later import showed that there is no such run."""
+
+# The current rows: of each run its highest revision. ``superseding`` holds only runs that have more than one
+# (it is filled when the views are made), so that a ledger without revisions pays nothing.
+CURRENT: Final = f"""
+    select h.* exclude (run_date, revision)
+    from stored_history h left join superseding s on h.run_id = s.run_id
+    where (s.run_id is null or h.revision = s.revision) and h.status is distinct from '{RETIRED}'
+"""  # noqa: S608
+
+SUPERSEDING: Final = """
+    select run_id, max(revision) as revision from stored_history where revision > 0 group by run_id
+"""
+
+# A fork or resumed session repeats its parent's records under another session. The original is the copy in the
+# session that began first; ids decide between equals.
+COPIES: Final = """
+    select message_id from (
+        select message_id, session_id, first_value(session_id) over (
+            partition by source_record, kind, content_id, part_type order by began, session_id) as origin
+        from current_history join (select session_id, min(created_at) as began from current_history group by 1)
+            using (session_id)
+        where part_index = 0 and length(source_record) = 36
+    ) where session_id <> origin
+"""
+
+LATEST_RUNS: Final = """
+    select * from stored_runs
+    qualify row_number() over (partition by run_id order by recorded_at desc, import_id desc) = 1
+"""
+
+MESSAGES: Final = f"""
+    select {_MESSAGE_COLUMNS}, metadata, part_count, text, token_count, call_id, model,
+        message_id in (select message_id from copies) as is_copy
+    from (
+        select {_MESSAGE_COLUMNS}, metadata, call_id, model,
+            coalesce(m.part_count, 1) as part_count, coalesce(m.all_text, text) as text,
+            coalesce(m.all_tokens, token_count) as token_count
+        from current_history h left join (
+            select message_id as id, count(*) as part_count, string_agg(text, chr(10) order by part_index) as all_text,
+                sum(token_count)::bigint as all_tokens
+            from current_history where message_id in (select message_id from current_history where part_index = 1)
+            group by message_id
+        ) m on h.message_id = m.id
+        where part_index = 0
+    )
+"""  # noqa: S608
+
+PARTS: Final = f"""
+    select {_MESSAGE_COLUMNS}, metadata, part_index, {_PART_COLUMNS}, call_id, model from current_history
+"""  # noqa: S608
+
+TOOL_CALLS: Final = """
+    with results as (
+        select run_id, tool_call_id,
+            count(*) filter (part_type = 'tool_result') as result_count,
+            sum(token_count) filter (part_visibility in ('MODEL_VISIBLE', 'REDACTED'))::bigint as result_tokens,
+            arg_min(struct_pack(message_id, text, status, error_category, path, created_at, finished_at),
+                sequence_no * 1000 + part_index) filter (part_type = 'tool_result') as r,
+            arg_max(part_trust_level, list_position(['PLATFORM_TRUSTED', 'ORG_TRUSTED', 'USER_TRUSTED',
+                'TOOL_TRUSTED', 'MODEL_GENERATED', 'REPOSITORY_UNTRUSTED', 'NETWORK_UNTRUSTED', 'UNKNOWN'],
+                part_trust_level)) as result_trust_level
+        from current_history where tool_call_id is not null and part_type not in ('tool_call', 'diff')
+        group by run_id, tool_call_id
+    )
+    select c.session_id, c.run_id, c.step, c.sequence_no, c.message_id, c.tool_call_id, c.tool_name,
+        c.data as arguments, c.arguments_hash, coalesce(c.path, r.path) as path,
+        coalesce(r.status, 'UNKNOWN') as status, r.error_category,
+        coalesce(c.started_at, c.created_at) as started_at, coalesce(r.finished_at, r.created_at) as finished_at,
+        epoch_us(coalesce(r.finished_at, r.created_at) - coalesce(c.started_at, c.created_at)) / 1e6 as duration_s,
+        r.message_id as result_message_id, r.text as result_text, coalesce(result_count, 0) as result_count,
+        result_tokens, result_trust_level, c.message_id in (select message_id from copies) as is_copy
+    from current_history c left join results x on c.run_id = x.run_id and c.tool_call_id = x.tool_call_id
+    where c.part_type = 'tool_call'
+"""
+
+# One row counts for a model call of a run: the last in the order of the source. One run counts for a model call of
+# the ledger: the one in the session that began first.
+USAGE_ROWS: Final = f"""
+    with usage as (
+        select session_id, run_id, sequence_no, message_id, created_at, {_USAGE_COLUMNS}, source_file, source_line,
+            row_number() over (partition by run_id, call_id order by sequence_no desc) as from_last
+        from current_history
+        where part_index = 0 and call_id is not null and (input_tokens is not null or output_tokens is not null)
+    ), ranked as (
+        select usage.*, row_number() over (partition by call_id, from_last = 1 order by began, run_id) as among_runs
+        from usage join (select session_id, min(created_at) as began from current_history group by 1)
+            using (session_id)
+    )
+    select session_id, run_id, sequence_no, message_id, created_at, {_USAGE_COLUMNS},
+        from_last = 1 and among_runs = 1 and model is distinct from '<synthetic>' as billed,
+        case when model = '<synthetic>' then 'synthetic: written by the client, no call was made'
+            when from_last > 1 then 'earlier snapshot of the same call'
+            when among_runs > 1 then 'copy of a call that another run made' end as billed_reason,
+        source_file, source_line
+    from ranked
+"""  # noqa: S608
+
+MODEL_CALLS: Final = f"""
+    with calls as (
+        select session_id, run_id, call_id, min(step) as step, arg_min(message_id, sequence_no) as message_id,
+            min(created_at) as created_at, max(created_at) as finished_at,
+            first(model order by sequence_no) as any_model, first(provider order by sequence_no) as any_provider
+        from current_history where part_index = 0 and call_id is not null group by session_id, run_id, call_id
+    ), counted as (
+        select run_id, call_id, {_USAGE_FIGURES}, billed, billed_reason,
+            count(*) over (partition by run_id, call_id) as usage_rows
+        from usage_rows
+        qualify row_number() over (partition by run_id, call_id order by sequence_no desc) = 1
+    )
+    select c.session_id, c.run_id, if(any_model = '<synthetic>', null, c.step) as step, c.message_id, c.created_at,
+        c.finished_at, c.call_id, coalesce(u.model, any_model) as model, coalesce(u.provider, any_provider) as provider,
+        u.* exclude (run_id, call_id, model, provider, billed, billed_reason, usage_rows),
+        coalesce(u.usage_rows, 0) as usage_rows, coalesce(u.billed, false) as billed,
+        if(u.call_id is null, 'no usage recorded', u.billed_reason) as billed_reason
+    from calls c left join counted u on c.run_id = u.run_id and c.call_id = u.call_id
+"""  # noqa: S608
+
+RUNS: Final = """
+    with spans as (
+        select session_id, run_id, min(created_at) as started_at, max(created_at) as finished_at,
+            count(distinct message_id) as messages,
+            count(distinct message_id) filter (kind = 'ERROR_EVENT' and error_category is distinct from 'unknown_record')
+                as errors,
+            count(distinct message_id) filter (error_category = 'unknown_record') as unknown_records,
+            count(*) filter (kind = 'RUN_SUMMARY' and part_type = 'json' and data->>'$.event' = 'compaction')
+                as compactions,
+            arg_min(left(text, 500), sequence_no) filter (kind = 'USER_TASK' and text is not null) as task,
+            arg_max(status, sequence_no) filter (
+                kind = 'VERIFIER_RESULT' and part_type = 'verification' and data->>'$.scope' = 'run') as outcome
+        from current_history group by session_id, run_id
+    ), calls as (
+        select run_id, count(*) filter (step is not null) as steps,
+            sum(input_tokens) filter (billed)::bigint as input_tokens,
+            sum(cache_read_tokens) filter (billed)::bigint as cache_read_tokens,
+            sum(output_tokens) filter (billed)::bigint as output_tokens
+        from model_calls group by run_id
+    ), models as (
+        select run_id, list(model order by n desc, model) as models from (
+            select run_id, model, count(*) as n from model_calls where step is not null and model is not null
+            group by run_id, model) group by run_id
+    ), tools as (
+        select run_id, count(*) as tool_calls, count(*) filter (status in ('FAILED', 'TIMED_OUT')) as failed_tool_calls,
+            count(*) filter (result_count = 0) as pending_tool_calls
+        from tool_calls group by run_id
+    )
+    select s.session_id, s.run_id, r.task_id, r.title, r.repository, r.branch, r.working_directory, r.agent,
+        r.agent_version, r.parent_run_id, r.forked_at, r.relation, r.source_format, r.source_file,
+        coalesce(m.models, []) as models, s.started_at, s.finished_at,
+        epoch_us(s.finished_at - s.started_at) / 1e6 as duration_s, s.messages, coalesce(c.steps, 0) as steps,
+        coalesce(t.tool_calls, 0) as tool_calls, coalesce(t.failed_tool_calls, 0) as failed_tool_calls,
+        coalesce(t.pending_tool_calls, 0) as pending_tool_calls, s.errors, s.unknown_records, s.compactions,
+        c.input_tokens, c.cache_read_tokens, c.output_tokens, s.outcome, s.task
+    from spans s left join latest_runs r using (run_id) left join calls c using (run_id)
+        left join models m using (run_id) left join tools t using (run_id)
+"""
+
+SESSIONS: Final = """
+    select session_id, count(*) as runs, any_value(agent order by started_at) as agent,
+        arg_min(repository, started_at) filter (relation is null) as repository,
+        arg_min(branch, started_at) filter (relation is null) as branch,
+        min(started_at) as started_at, max(finished_at) as updated_at, sum(messages)::bigint as messages,
+        sum(steps)::bigint as steps, any_value(title order by started_at) as title,
+        arg_min(task, started_at) filter (relation is null) as task
+    from runs group by session_id
+"""
+
+VERIFIER_RESULTS: Final = """
+    select session_id, run_id, sequence_no, message_id, created_at, actor, status as verdict, 'recorded' as source,
+        coalesce(data->>'$.scope', data->>'$.check') as scope, text, data
+    from current_history where kind = 'VERIFIER_RESULT' and part_type = 'verification'
+"""
+
+FILE_CHANGES: Final = """
+    select session_id, run_id, sequence_no, message_id, created_at, tool_name, tool_call_id, path, text as diff,
+        (data->>'$.lines_added')::bigint as lines_added, (data->>'$.lines_removed')::bigint as lines_removed
+    from current_history where part_type = 'diff'
+"""
+
+IMPORT_FILES: Final = """
+    select * exclude (record_keys) from stored_imports
+    qualify row_number() over (partition by path order by imported_at desc, import_id desc) = 1
+"""
+
+INTERNAL_VIEWS: Final[dict[str, str]] = {
+    "current_history": CURRENT,
+    "latest_runs": LATEST_RUNS,
+    "copies": COPIES,
+}
+
+PUBLIC_VIEWS: Final[dict[str, str]] = {
+    "messages": MESSAGES,
+    "parts": PARTS,
+    "tool_calls": TOOL_CALLS,
+    "usage_rows": USAGE_ROWS,
+    "model_calls": MODEL_CALLS,
+    "runs": RUNS,
+    "sessions": SESSIONS,
+    "verifier_results": VERIFIER_RESULTS,
+    "file_changes": FILE_CHANGES,
+    "import_files": IMPORT_FILES,
+}
