@@ -208,7 +208,13 @@ _FATE = pa.struct(
     ]
 )
 _QUARANTINED = pa.struct(
-    [pa.field("line", INT), pa.field("offset", INT), pa.field("bytes", INT), pa.field("reason", TEXT)]
+    [
+        pa.field("line", INT),
+        pa.field("offset", INT),
+        pa.field("bytes", INT),
+        pa.field("reason", TEXT),
+        pa.field("record_type", TEXT),
+    ]
 )
 
 IMPORTS: Final = Table(
@@ -228,7 +234,8 @@ IMPORTS: Final = Table(
         Column("duplicate", INT, "Records that the ledger holds already."),
         Column("skipped", INT, "Records left out by a rule."),
         Column("quarantined", INT, "Damaged or unreadable records."),
-        Column("distinct_records", INT, "Distinct record ids in the file."),
+        Column("identified", INT, "Records with an id of their own."),
+        Column("distinct_records", INT, "Distinct ids among them, counted anew for each reading."),
         Column("fates", pa.list_(_FATE), "Counts by record type, fate and reason."),
         Column("quarantine", pa.list_(_QUARANTINED), "Every quarantined record: where, and why."),
         Column("sessions", TEXTS, "Sessions that the file holds records of."),

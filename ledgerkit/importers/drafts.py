@@ -155,6 +155,7 @@ class Quarantined(msgspec.Struct, frozen=True, gc=False):
     offset: int
     bytes: int
     reason: str
+    record_type: str = "damaged"
 
 
 class ParsedFile(msgspec.Struct):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
@@ -34,6 +35,7 @@ class FileState:
         self.begin = self.cursor = 0
         self.fingerprint = ""
         self.line_count = 0
+        self.identified = 0
         self.distinct_records = 0
         self.fates: Counter[tuple[str, Fate, str]] = Counter()
         self.quarantine: list[Quarantined] = []
@@ -57,16 +59,17 @@ class FileState:
         """Takes over the counts of the readings before this one; a torn tail is read again, so it counts anew."""
         self.begin = earlier["cursor"]
         self.line_count = earlier["line_count"]
+        self.identified = earlier["identified"]
         self.distinct_records = earlier["distinct_records"]
         self.sessions = list(earlier["sessions"])
         for fate in earlier["fates"]:
             self.fates[fate["record_type"], Fate(fate["fate"]), fate["reason"]] += fate["count"]
         for entry in earlier["quarantine"]:
             if entry["offset"] >= self.begin:
-                self.fates["damaged", Fate.QUARANTINED, entry["reason"]] -= 1
+                self.fates[entry["record_type"], Fate.QUARANTINED, entry["reason"]] -= 1
                 self.line_count -= 1
             else:
-                self.quarantine.append(Quarantined(entry["line"], entry["offset"], entry["bytes"], entry["reason"]))
+                self.quarantine.append(Quarantined(**entry))
 
     def row(self, import_id: str, imported_at: int) -> dict[str, Any]:
         """The row of ``imports``."""
@@ -82,11 +85,10 @@ class FileState:
             "line_count": self.line_count,
             "record_count": sum(self.fates.values()),
             **{fate.value: self.total(fate) for fate in Fate},
+            "identified": self.identified,
             "distinct_records": self.distinct_records,
             "fates": [{"record_type": t, "fate": f.value, "reason": r, "count": n} for (t, f, r), n in fates],
-            "quarantine": [
-                {"line": q.line, "offset": q.offset, "bytes": q.bytes, "reason": q.reason} for q in self.quarantine
-            ],
+            "quarantine": [msgspec.structs.asdict(entry) for entry in self.quarantine],
             "sessions": sorted(self.sessions),
             "record_keys": self.record_keys,
             "redaction": "off",

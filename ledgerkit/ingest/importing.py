@@ -19,7 +19,7 @@ from ledgerkit.ingest.account import Fate, FileState, ImportAccount, import_rows
 from ledgerkit.ingest.lineage import record_key
 from ledgerkit.ingest.sessions import Batch, SessionIntake, write_batch
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
-from ledgerkit.protocol.identifiers import is_uuid, uuid8
+from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
 from ledgerkit.store.database import Database
 from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import Layout
@@ -159,20 +159,20 @@ def _assign_sessions(records: list[RecordDraft], log_format: str, current: str |
             earlier.session = current
         waiting = []
     if any(record.node is not Node.PASSIVE for record in waiting):
-        own = uuid8(0, log_format, "file", waiting[0].digest)
+        own = hash_uuid(log_format, "file", waiting[0].digest)
         for record in waiting:
             record.session = own
 
 
 def session_id(log_format: str, native: str) -> str:
     """The ledger's id of a source's session: its own if it is a UUID, else derived from it."""
-    return native.lower() if is_uuid(native) else uuid8(0, log_format, native)
+    return native.lower() if is_uuid(native) else hash_uuid(log_format, native)
 
 
 def _count(parsed: ParsedFile, state: FileState, intake: SessionIntake) -> None:
     """Decides the fate of each record of a file, and hands on those that are new."""
     for damage in parsed.quarantined:
-        state.count("damaged", Fate.QUARANTINED, damage.reason)
+        state.count(damage.record_type, Fate.QUARANTINED, damage.reason)
         state.quarantine.append(damage)
     sessions = {record.session for record in parsed.records if record.session}
     intake.meet(sessions)
@@ -182,6 +182,7 @@ def _count(parsed: ParsedFile, state: FileState, intake: SessionIntake) -> None:
     for record in parsed.records:
         if identity := record.line_id or record.native_id:
             lines.add(identity)
+            state.identified += 1
         if record.session is None:
             state.count(record.record_type, Fate.SKIPPED, ELSEWHERE)
             continue

@@ -1,8 +1,4 @@
-"""Drafts as rows of history and artifacts.
-
-Text up to 64 KiB stands in the row; a longer one becomes an artifact and the row keeps its head. Each distinct text
-is counted once.
-"""
+"""Drafts as rows of history. Each distinct text is counted once."""
 
 from __future__ import annotations
 
@@ -14,11 +10,10 @@ import msgspec
 import pyarrow as pa
 
 from ledgerkit import tables
-from ledgerkit.importers.drafts import Blob, MessageDraft, PartDraft, RecordDraft, UsageDraft
-from ledgerkit.protocol.vocabulary import ArtifactLabel, TrustLevel, Visibility
+from ledgerkit.importers.drafts import MessageDraft, PartDraft, RecordDraft, UsageDraft
+from ledgerkit.protocol.vocabulary import TrustLevel, Visibility
+from ledgerkit.store.contents import Contents
 
-INLINE_BYTES: Final = 64 * 1024
-HEAD_CHARS: Final = 4_096
 _COLUMNS: Final = tables.HISTORY.names
 _PART_FIELDS: Final = (
     "summary", "tool_call_id", "tool_name", "arguments_hash", "status", "started_at", "finished_at", "path",
@@ -44,24 +39,18 @@ class RowBuilder:
     """Collects rows of one commit.
 
     Args:
-        content_id: Keyed hash of a content.
+        contents: Where artifacts go.
         count_tokens: Token counts of many texts.
         import_id: The import.
     """
 
-    def __init__(
-        self,
-        content_id: Callable[[bytes | str], str],
-        count_tokens: Callable[[list[str]], list[int]],
-        import_id: str,
-    ) -> None:
-        self._content_id = content_id
+    def __init__(self, contents: Contents, count_tokens: Callable[[list[str]], list[int]], import_id: str) -> None:
+        self.contents = contents
         self._count_tokens = count_tokens
         self._import_id = import_id
         self._rows: list[dict[str, Any]] = []
         self._counted: list[str] = []
         self._counted_at: list[int] = []
-        self._artifacts: dict[str, Blob] = {}
 
     def add(
         self, record: RecordDraft, remembered: dict[str, Any], message_ids: list[str], standings: list[Standing], file: str
@@ -105,7 +94,7 @@ class RowBuilder:
         row: dict[str, Any] = {name: getattr(part, name) for name in _PART_FIELDS}
         data = _json(part.data) if part.data is not None else None
         content = part.text if part.text is not None else part.measured if part.measured is not None else data
-        refs = [self._keep(blob) for blob in part.blobs or ()]
+        refs = [self.contents.keep(blob.content, blob.media_type, blob.label) for blob in part.blobs or ()]
         row |= {
             "part_index": index,
             "part_id": f"{message_id}.{index}",
@@ -115,31 +104,16 @@ class RowBuilder:
             "part_visibility": part.visibility.value,
         }
         if refs and part.text is None and part.measured is None:
-            row |= {"content_id": refs[0], "byte_count": len(self._artifacts[refs[0]].content)}
+            row |= {"content_id": refs[0], "byte_count": len((part.blobs or [])[0].content)}
         elif content is not None:
             raw = content.encode("utf-8", "surrogatepass")
-            row |= {"content_id": self._content_id(raw), "byte_count": len(raw)}
+            row |= {"content_id": self.contents.content_id(raw), "byte_count": len(raw)}
             self._counted.append(content)
             self._counted_at.append(len(self._rows))
-        row["text"], row["data"] = self._inlined(part, data, refs)
+        row["text"] = self.contents.inlined(part.text, part.content_type, refs)
+        row["data"] = self.contents.inlined_json(data, refs)
         row["artifact_refs"] = refs or None
         return row
-
-    def _inlined(self, part: PartDraft, data: str | None, refs: list[str]) -> tuple[str | None, str | None]:
-        text = part.text
-        if text is not None and len(text) * 4 > INLINE_BYTES and len(text.encode()) > INLINE_BYTES:
-            refs.append(self._keep(Blob(text.encode(), part.content_type)))
-            text = text[:HEAD_CHARS]
-        if data is not None and len(data) * 4 > INLINE_BYTES and len(data.encode()) > INLINE_BYTES:
-            ref = self._keep(Blob(data.encode(), "application/json"))
-            refs.append(ref)
-            data = _json({"artifact": ref, "head": data[:HEAD_CHARS]})
-        return text, data
-
-    def _keep(self, blob: Blob) -> str:
-        content_id = self._content_id(blob.content)
-        self._artifacts.setdefault(content_id, blob)
-        return content_id
 
     def history(self) -> pa.Table:
         """The rows so far, with the columns of ``history``."""
@@ -151,21 +125,6 @@ class RowBuilder:
             for column in tables.HISTORY.columns
         ]
         return pa.Table.from_arrays(arrays, schema=tables.HISTORY.schema)
-
-    def artifacts(self) -> pa.Table:
-        """The artifacts so far, each content once."""
-        kept = sorted(self._artifacts.items())
-        return pa.Table.from_pydict(
-            {
-                "content_id": [content_id for content_id, _ in kept],
-                "media_type": [blob.media_type for _, blob in kept],
-                "label": [ArtifactLabel(blob.label).value for _, blob in kept],
-                "byte_count": [len(blob.content) for _, blob in kept],
-                "content": [blob.content for _, blob in kept],
-                "import_id": [self._import_id for _ in kept],
-            },
-            schema=tables.ARTIFACTS.schema,
-        )
 
 
 def _usage_columns(usage: UsageDraft) -> dict[str, Any]:

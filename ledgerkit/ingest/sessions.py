@@ -23,7 +23,8 @@ from ledgerkit.ingest.assembly import Item, RunShape
 from ledgerkit.ingest.lineage import item_of_draft, items_of_rows, lineage
 from ledgerkit.ingest.ordering import merge
 from ledgerkit.ingest.rows import RowBuilder, Standing
-from ledgerkit.protocol.identifiers import uuid8
+from ledgerkit.protocol.identifiers import hash_uuid, uuid8
+from ledgerkit.store.contents import Contents
 from ledgerkit.store.database import Database
 from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import Layout
@@ -153,14 +154,14 @@ def write_batch(
     Returns:
         The number of new messages, and the runs that they stand in.
     """
-    builder = RowBuilder(layout.content_id, counter.count_many, batch.import_id)
+    builder = RowBuilder(Contents(layout), counter.count_many, batch.import_id)
     writing = _Writing(database, batch, builder)
     for log_format, intake in sorted(batch.intakes.items()):
         for _, session in sorted(intake.sessions.items()):
             if session.new:
                 writing.session(log_format, intake, session)
     transaction = f"{batch.import_id}/{batch.number}"
-    store.append("artifacts", _new_artifacts(database, builder.artifacts()), transaction=transaction)
+    store.append("artifacts", builder.contents.rows(database, batch.import_id), transaction=transaction)
     store.append("runs", writing.run_rows(), transaction=transaction)
     store.append("history", writing.history(), transaction=transaction)
     return writing.new_messages, writing.touched
@@ -185,7 +186,7 @@ class _Writing:
         order = merge(session.sequences, {item.key: item.created_at for item in items})
         order += [key for key in by_key if key not in set(order)]
         shapes = assembly.assemble(by_key[key] for key in order)
-        run_ids = {shape.run_key: uuid8(0, log_format, session.session_id, shape.run_key) for shape in shapes}
+        run_ids = {shape.run_key: hash_uuid(log_format, session.session_id, shape.run_key) for shape in shapes}
         standings: dict[str, Standing] = {}
         revisions: dict[str, int] = {}
         for shape in shapes:
@@ -311,13 +312,3 @@ def _run_date(shape: RunShape) -> str:
     first = next((item.created_at for item in shape.items if item.created_at is not None), None)
     return NO_DATE if first is None else datetime.fromtimestamp(first / 1e6, UTC).date().isoformat()
 
-
-def _new_artifacts(database: Database, artifacts: pa.Table) -> pa.Table:
-    """Those whose content the ledger does not hold yet."""
-    if artifacts.num_rows == 0:
-        return artifacts
-    ids = artifacts.column("content_id").to_pylist()
-    held = database.frame(
-        "select distinct content_id from stored_artifacts where list_contains($ids, content_id)", {"ids": ids}
-    )["content_id"].to_list()
-    return artifacts.filter(pa.array([content_id not in set(held) for content_id in ids]))

@@ -44,6 +44,18 @@ def uuid8(ms: int, *identity: str) -> str:
     return _assemble(ms, 8, int.from_bytes(digest.digest(), "big"))
 
 
+def hash_uuid(*identity: str) -> str:
+    """A UUIDv8 of an identity alone, for things that have no time of their own (sessions and runs).
+
+    Example:
+        >>> hash_uuid("run", "1")[:8] == hash_uuid("run", "2")[:8]
+        False
+    """
+    digest = hashlib.blake2b("\x1f".join(identity).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    value = int.from_bytes(digest, "big")
+    return _assemble(value >> 80, 8, value & ((1 << 80) - 1))
+
+
 def _assemble(ms: int, version: int, bits: int) -> str:
     value = (ms << 80) | (version << 76) | (((bits >> 62) & 0xFFF) << 64) | (0b10 << 62) | (bits & ((1 << 62) - 1))
     text = f"{value:032x}"

@@ -113,11 +113,12 @@ class _Reading:
     def take(self, item: Line) -> None:
         record = item.value
         if not isinstance(record, dict):
-            self.quarantined.append(Quarantined(item.number, item.offset, item.size, "not a JSON object"))
+            self.quarantined.append(Quarantined(item.number, item.offset, item.size, "not a JSON object", "no object"))
             return
         problem = _shape_problem(record)
         if problem:
-            self.quarantined.append(Quarantined(item.number, item.offset, item.size, problem))
+            kind = str(record.get("type"))
+            self.quarantined.append(Quarantined(item.number, item.offset, item.size, problem, kind))
             return
         draft = self._draft(record, item)
         self.records.append(draft)
@@ -147,7 +148,7 @@ class _Reading:
         draft.messages = conversation.assistant_messages(record, draft.created_at, keep_reasoning=self._keep_reasoning)
         draft.is_model_call = message.get("model") != conversation.SYNTHETIC_MODEL
         draft.node = Node.CALL if draft.is_model_call else Node.PASSIVE
-        draft.call_id = _call_id(message, record)
+        draft.call_id = _call_id(message, record) or f"record:{draft.native_id or f'{draft.digest}:{draft.line}'}"
         for block in message["content"] if isinstance(message.get("content"), list) else []:
             if isinstance(block, dict) and isinstance(block.get("id"), str) and "name" in block:
                 self.calls[block["id"]] = block
@@ -307,7 +308,7 @@ def _digest(record: JsonObject) -> str:
     """Hash of what a record says: the same in every copy of it, whatever its envelope."""
     message = record.get("message")
     if isinstance(message, dict):
-        says: Any = [record.get("type"), message.get("content")]
+        says: Any = [record.get("type"), message.get("id"), message.get("model"), message.get("content")]
     else:
         says = {k: v for k, v in record.items() if k not in ("sessionId", "session_id", "cwd", "gitBranch", "version")}
     return hashlib.blake2b(msgspec.json.encode(says), digest_size=8).hexdigest()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+import re
 from typing import Any
 
 from ledgerkit.importers.drafts import Blob, JsonObject, PartDraft
@@ -15,6 +17,7 @@ from ledgerkit.protocol.toolcalls import arguments_hash
 from ledgerkit.protocol.vocabulary import PartType, ToolStatus, TrustLevel, Visibility
 
 JSON_TYPE = "application/json"
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
 def text_part(text: str, trust: TrustLevel, **labels: Any) -> PartDraft:
@@ -27,6 +30,11 @@ def json_part(value: object, trust: TrustLevel, **labels: Any) -> PartDraft:
     return PartDraft(part_type=PartType.JSON, trust=trust, data=value, content_type=JSON_TYPE, **labels)
 
 
+def unidentified(content: object) -> str:
+    """Stands for the id of a call that has none, so that the call is kept; the same for the same content."""
+    return "unidentified:" + hashlib.blake2b(repr(content).encode(), digest_size=6).hexdigest()
+
+
 def call_part(block: JsonObject, created_at: int | None) -> PartDraft:
     """A tool call as the model wrote it."""
     arguments = block.get("input")
@@ -37,7 +45,7 @@ def call_part(block: JsonObject, created_at: int | None) -> PartDraft:
         trust=TrustLevel.MODEL_GENERATED,
         data=arguments,
         content_type=JSON_TYPE,
-        tool_call_id=call_id if isinstance(call_id, str) else None,
+        tool_call_id=call_id if isinstance(call_id, str) and call_id else unidentified(block),
         tool_name=name if isinstance(name, str) else None,
         arguments_hash=arguments_hash(arguments if isinstance(arguments, dict) else {"value": arguments}),
         status=ToolStatus.REQUESTED,
@@ -74,12 +82,12 @@ def media_part(block: JsonObject, trust: TrustLevel, **labels: Any) -> PartDraft
     """An image or document: its bytes become an artifact."""
     source = block.get("source")
     source = source if isinstance(source, dict) else {}
-    media_type = source.get("media_type")
-    media_type = media_type if isinstance(media_type, str) else "application/octet-stream"
+    named = source.get("media_type")
+    media_type = named if isinstance(named, str) and _MEDIA_TYPE.fullmatch(named) else "application/octet-stream"
     payload = source.get("data")
     content = _decoded(payload) if isinstance(payload, str) else None
     described = {k: v for k, v in block.items() if k not in ("source", "type")}
-    described |= {k: v for k, v in source.items() if k not in ("data", "media_type")}
+    described |= {k: v for k, v in source.items() if k != "data" and v != media_type}
     if isinstance(payload, str) and content is None:
         described |= {"undecodable_base64_bytes": len(payload)}
     return PartDraft(

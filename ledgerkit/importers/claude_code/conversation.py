@@ -57,7 +57,7 @@ def _server_result(block: JsonObject) -> PartDraft:
         trust=TrustLevel.NETWORK_UNTRUSTED,
         data=block.get("content"),
         content_type=blocks.JSON_TYPE,
-        tool_call_id=call_id if isinstance(call_id, str) else None,
+        tool_call_id=call_id if isinstance(call_id, str) else blocks.unidentified(block),
         status="SUCCEEDED",
     )
 
@@ -101,8 +101,9 @@ def user_messages(record: JsonObject, calls: dict[str, JsonObject], measure: Cal
 def _result_pieces(
     block: JsonObject, twin: Any, calls: dict[str, JsonObject], measure: Callable[[str], str]
 ) -> Iterator[_Piece]:
-    call_id = block.get("tool_use_id") if isinstance(block.get("tool_use_id"), str) else None
-    call = calls.get(call_id or "", {})
+    named = block.get("tool_use_id")
+    call_id = named if isinstance(named, str) and named else blocks.unidentified(block)
+    call = calls.get(call_id, {})
     name = call.get("name") if isinstance(call.get("name"), str) else None
     text, others = blocks.result_texts(block.get("content"))
     status, category = results.status_of(block, twin, text)

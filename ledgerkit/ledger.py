@@ -1,0 +1,288 @@
+"""A ledger: the noun a user holds, and the only place that joins storage and logic. Every method is one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import polars as pl
+
+from ledgerkit import cost, errors, tables, tokens
+from ledgerkit.ingest.account import ImportAccount
+from ledgerkit.ingest.importing import ImportOptions, Progress, Storage, import_files
+from ledgerkit.protocol.identifiers import uuid7
+from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
+from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
+from ledgerkit.run import Run
+from ledgerkit.search import search_parts
+from ledgerkit.store import reading
+from ledgerkit.store.appending import Appender
+from ledgerkit.store.contents import read_artifact
+from ledgerkit.store.database import Database
+from ledgerkit.store.delta import DeltaStore
+from ledgerkit.store.layout import create_layout, is_ledger, open_layout
+
+_RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
+_SHORTEST_PREFIX = 4
+
+
+def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None = None) -> Ledger:  # noqa: A001
+    """Opens a ledger, or creates one.
+
+    Args:
+        path: Its folder.
+        create: Create it if it is not there.
+        key: Key of the content ids of a new ledger; random if not given.
+
+    Raises:
+        LedgerNotFoundError: If it is not there and ``create`` is false.
+        LedgerFormatError: If there is something else.
+
+    Example:
+        >>> import tempfile, ledgerkit as lk
+        >>> ledger = lk.open(tempfile.mkdtemp() + "/runs.ledger")
+        >>> ledger.runs().height
+        0
+    """
+    root = Path(path).expanduser()
+    layout = open_layout(root) if is_ledger(root) or not create else create_layout(root, key=key)
+    return Ledger(Storage(layout, store := DeltaStore(layout), Database(layout, store)))
+
+
+class Ledger:
+    """A ledger on disk. Open one with :func:`ledgerkit.open`.
+
+    Attributes:
+        prices: Where prices come from; a custom :class:`ledgerkit.cost.PriceBook` may be set.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        storage.store.create_missing()
+        self._storage = storage
+        self._clock = clock
+        self._random = random
+        self.prices: cost.PriceBook | None = None
+
+    @property
+    def path(self) -> Path:
+        """The ledger's folder."""
+        return self._storage.layout.root
+
+    # Writing
+
+    def import_logs(
+        self,
+        *paths: str | os.PathLike[str],
+        keep_reasoning: bool = False,
+        progress: Progress | None = None,
+        now: datetime | None = None,
+    ) -> ImportAccount:
+        """Imports agent logs: every file at and below some paths whose format is known by its content.
+
+        Importing again adds nothing; a file that has grown continues where it ended.
+
+        Args:
+            paths: Files and folders.
+            keep_reasoning: Keep hidden reasoning, as restricted artifacts that are never projected. Without it only
+                its size and hash are stored.
+            progress: Called after each file with bytes done, bytes in all and the file.
+            now: Time of the import; the clock's if not given.
+
+        Returns:
+            What became of every record of the files.
+
+        Raises:
+            ImportSourceError: If there is nothing at a path.
+        """
+        moment = now or self._clock()
+        options = ImportOptions(
+            uuid7(moment, self._random(10)), round(moment.timestamp() * 1_000_000), keep_reasoning=keep_reasoning
+        )
+        return import_files(self._storage, [os.fspath(path) for path in paths], options, progress)
+
+    def append(self, command: AppendMessageCommand) -> AgentMessage:
+        """Appends one message to a run, as its next.
+
+        Raises:
+            IdempotencyError: If its idempotency key stands in the run with other content.
+            LedgerConflictError: If other writers kept getting in between.
+        """
+        moment = self._clock()
+        storage = self._storage
+        appender = Appender(storage.layout, storage.store, storage.database, tokens.count)
+        return appender.append(command, message_id=uuid7(moment, self._random(10)), now=moment)
+
+    # Reading messages
+
+    def list_messages(
+        self, session_id: str, run_id: str, message_range: MessageRange | None = None
+    ) -> list[AgentMessage]:
+        """Messages of a run in order, all of them or a range by sequence number.
+
+        Raises:
+            UnknownNameError: If there is no such run.
+        """
+        return reading.list_messages(self._storage.database, session_id, run_id, message_range)
+
+    def find_by_id(self, message_id: str) -> AgentMessage | None:
+        """A message by its id; ``None`` if there is none."""
+        return reading.find_by_id(self._storage.database, message_id)
+
+    def artifact(self, content_id: str) -> tuple[bytes, str, ArtifactLabel]:
+        """Content, media type and label of an artifact.
+
+        Raises:
+            UnknownNameError: If there is none of that id.
+        """
+        found = read_artifact(self._storage.database, content_id.removeprefix("artifact:"))
+        if found is None:
+            raise errors.UnknownNameError(f"No artifact {content_id!r}.", name=content_id)
+        return found
+
+    # Asking
+
+    def sql(self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
+        """Runs one SQL query (DuckDB) over the views; :meth:`describe` lists them.
+
+        Raises:
+            QueryError: If it is no query, or fails.
+            UnknownNameError: If it names a table or column that is not there.
+        """
+        return self._storage.database.query(query, parameters)
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """A view as a lazy Polars frame.
+
+        Raises:
+            UnknownNameError: If there is no such view.
+        """
+        return self._storage.database.scan(name)
+
+    def search(
+        self,
+        text: str,
+        *,
+        kind: MessageKind | str | None = None,
+        limit: int = 100,
+        audience: Audience = Audience.PEOPLE,
+    ) -> pl.DataFrame:
+        """Parts that hold a text, whatever its case; also where an artifact holds the whole of a part.
+
+        Args:
+            text: What to look for.
+            kind: Only messages of this kind.
+            limit: Rows at most.
+            audience: Whose eyes: parts that this audience may not see are left out.
+
+        Returns:
+            One row a part: ``run_id, sequence_no, part_index, message_id, kind, tool_name, path, part_trust_level,
+            created_at, excerpt`` (the place and what stands around it).
+        """
+        wanted = None if kind is None else MessageKind(kind).value
+        return search_parts(self._storage.database, text, kind=wanted, limit=limit, audience=audience)
+
+    def runs(self) -> pl.DataFrame:
+        """The ``runs`` view with each run's ``cost`` and ``unpriced_calls``, latest first."""
+        runs = self._storage.database.frame("select * from runs")
+        by_run = cost.group_costs(self.calls(), ["run_id"]).select("run_id", "cost", "unpriced_calls")
+        return runs.join(by_run, on="run_id", how="left").sort("started_at", "run_id", descending=True, nulls_last=True)
+
+    def run(self, run_id: str) -> Run:
+        """A run by its id, by its session's id (then the main run), or by the beginning or end of either.
+
+        Raises:
+            UnknownNameError: If no run or more than one fits.
+        """
+        session, run = self._resolve(run_id)
+        return Run(session, run, self._storage.database, self._price)
+
+    def calls(self) -> pl.DataFrame:
+        """All model calls, priced, with facts about their runs (repository, branch, agent, task_id, …)."""
+        calls = self._storage.database.frame("select * from model_calls order by session_id, run_id, step, call_id")
+        facts = self._storage.database.frame(f"select {_RUN_FACTS} from latest_runs")  # noqa: S608
+        return self._price(calls).join(facts.drop("session_id"), on="run_id", how="left", maintain_order="left")
+
+    def cost(self, by: str | Sequence[str] = "model", *, leaves: bool = False) -> pl.DataFrame:
+        """Cost by one or more columns, at the prices of each call's day.
+
+        Args:
+            by: ``model``, ``run_id``, ``session_id``, ``repository``, ``branch``, ``day``, ``week``, ``month``,
+                ``agent``, ``task_id``, ``provider`` or another column of :meth:`calls`.
+            leaves: Add the costs of fresh input, cache reads and writes, output.
+
+        Returns:
+            One row a group, the dearest first; ``unpriced_calls`` counts the calls that ``cost`` leaves out.
+
+        Raises:
+            UnknownNameError: If there is no such column.
+        """
+        return cost.group_costs(self.calls(), [by] if isinstance(by, str) else list(by), leaves=leaves)
+
+    def describe(self, name: str | None = None) -> pl.DataFrame:
+        """The views (``name``, ``one_row_is``), or the columns of one (``column``, ``type``, ``doc``).
+
+        Raises:
+            UnknownNameError: If there is no such view.
+        """
+        if name is None:
+            return pl.DataFrame({"name": list(tables.VIEWS), "one_row_is": [v.one_row_is for v in tables.VIEWS.values()]})
+        if name not in tables.VIEWS:
+            raise errors.UnknownNameError.among("table", name, tables.VIEWS)
+        columns = tables.VIEWS[name].columns
+        return pl.DataFrame(
+            {"column": [c.name for c in columns], "type": [str(c.type) for c in columns], "doc": [c.doc for c in columns]}
+        )
+
+    def _price(self, calls: pl.DataFrame) -> pl.DataFrame:
+        return cost.price_calls(calls, self.prices)
+
+    def _resolve(self, given: str) -> tuple[str, str]:
+        found = self._storage.database.frame(
+            "select session_id, run_id, relation from latest_runs where run_id = $id or session_id = $id",
+            {"id": given},
+        )
+        if not found.height and len(given) >= _SHORTEST_PREFIX:
+            found = self._storage.database.frame(
+                "select session_id, run_id, relation from latest_runs where starts_with(run_id, $id) "
+                "or starts_with(session_id, $id) or ends_with(run_id, $id)",
+                {"id": given.lower()},
+            )
+        main = found.filter(pl.col("relation").is_null())
+        if found.height == 1 or main.height == 1:
+            session, run, _ = (found if found.height == 1 else main).row(0)
+            return session, run
+        if found.height == 0:
+            raise errors.UnknownNameError(f"No run or session {given!r}. List them with: ledgerkit runs", name=given)
+        ids = found["run_id"].sort().to_list()
+        raise errors.UnknownNameError(
+            f"{given!r} fits {found.height} runs: {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''}. Give more of the id.",
+            name=given,
+            available=ids,
+        )
+
+    # Housekeeping
+
+    def close(self) -> None:
+        """Closes the ledger's connection."""
+        self._storage.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"

@@ -1,0 +1,105 @@
+"""A run step by step: what the model could have seen by then, what it wrote, what came back.
+
+This is what was *visible by then*, not the exact context of the call: a client may have left things out, and the
+system prompt and tool schemas are not in the logs. Exact contexts need a strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ledgerkit import errors
+from ledgerkit.protocol.vocabulary import Audience, Visibility
+
+_MODEL_SEES = [level.value for level in Visibility if Audience.MODEL.may_see(level)]
+_ORDER = ("inherited", "sequence_no", "part_index")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model call of a run.
+
+    Frames have the columns of the ``parts`` view and ``inherited`` (0 for parts of the run that this one branched
+    off from, 1 for its own), in order.
+
+    Attributes:
+        number: Number of the call, from 0.
+        call: Its row of ``model_calls``, with its cost if the calls were priced.
+        visible: Parts that its context may hold.
+        entered: Those of them that no earlier call could see.
+        wrote: Parts that the model wrote in this call.
+        came_back: Results of the calls that it asked for.
+        beside: What the client or a hook noted meanwhile, for people only.
+    """
+
+    number: int
+    call: dict[str, Any]
+    visible: pl.DataFrame
+    entered: pl.DataFrame
+    wrote: pl.DataFrame
+    came_back: pl.DataFrame
+    beside: pl.DataFrame
+
+    @property
+    def visible_tokens(self) -> int:
+        """Tokens of the visible parts that were counted."""
+        return int(self.visible["token_count"].fill_null(0).sum())
+
+
+class Replay:
+    """Steps through a run.
+
+    Args:
+        parts: Parts of the run (``parts`` view).
+        calls: Its model calls (``model_calls`` view), priced or not.
+        inherited: Parts of the runs that it branched off from, up to the branch; visible from its first step on.
+    """
+
+    def __init__(self, parts: pl.DataFrame, calls: pl.DataFrame, inherited: pl.DataFrame | None = None) -> None:
+        own = parts.with_columns(inherited=pl.lit(1, pl.Int8))
+        if inherited is not None and inherited.height:
+            before = inherited.with_columns(inherited=pl.lit(0, pl.Int8), visible_from=pl.lit(0, pl.Int32))
+            own = pl.concat([before.select(own.columns), own])
+        self._parts = own.sort(*_ORDER)
+        self._calls = calls.filter(pl.col("step").is_not_null()).sort("step").to_dicts()
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __iter__(self) -> Iterator[Step]:
+        return (self.step(number) for number in range(len(self)))
+
+    def step(self, number: int) -> Step:
+        """One step; negative numbers count from the end.
+
+        Raises:
+            UnknownNameError: If the run has no such step.
+        """
+        at = number + len(self) if number < 0 else number
+        if not 0 <= at < len(self):
+            raise errors.UnknownNameError(
+                f"No step {number}; the run has {len(self)}, numbered from 0.", name=str(number)
+            )
+        parts, call = self._parts, self._calls[at]
+        seen = parts.filter(pl.col("part_visibility").is_in(_MODEL_SEES), pl.col("visible_from") <= at)
+        own = parts.filter(pl.col("inherited") == 1)
+        here = own.filter(pl.col("step") == at, pl.col("call_id").is_null())
+        return Step(
+            number=at,
+            call=call,
+            visible=seen,
+            entered=seen.filter(pl.col("visible_from") == at) if at else seen,
+            wrote=own.filter(pl.col("call_id") == call["call_id"]),
+            came_back=here.filter(pl.col("visible_from") > at, pl.col("part_visibility").is_in(_MODEL_SEES)),
+            beside=here.filter(~pl.col("part_visibility").is_in(_MODEL_SEES)),
+        )
+
+    def after(self) -> pl.DataFrame:
+        """Parts that came after the last call, which no call of the run has seen."""
+        return self._parts.filter(
+            pl.col("visible_from") >= len(self), pl.col("step") >= len(self), pl.col("inherited") == 1
+        )

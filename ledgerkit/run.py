@@ -1,0 +1,93 @@
+"""A run: one execution of an agent, as a noun. Every method is one look at its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from ledgerkit import cost
+from ledgerkit.protocol.messages import AgentMessage, MessageRange
+from ledgerkit.replay import Replay
+from ledgerkit.store import reading
+from ledgerkit.store.database import Database
+
+_ANCESTORS = """
+    with recursive line as (
+        select run_id, parent_run_id, forked_at, relation, 0 as depth from latest_runs where run_id = $run_id
+        union all
+        select r.run_id, r.parent_run_id, r.forked_at, r.relation, depth + 1
+        from latest_runs r join line on r.run_id = line.parent_run_id
+        where line.relation in ('rewind', 'fork', 'retry') and depth < 1000
+    )
+    select p.* from line join parts p on p.run_id = line.parent_run_id
+        join parts f on f.message_id = line.forked_at and f.part_index = 0 and f.run_id = p.run_id
+    where line.relation in ('rewind', 'fork', 'retry') and p.sequence_no <= f.sequence_no
+    order by depth desc, p.sequence_no, p.part_index
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a ledger. Get it from :meth:`ledgerkit.Ledger.run`.
+
+    Attributes:
+        session_id: Its session.
+        run_id: Its id.
+    """
+
+    session_id: str
+    run_id: str
+    _database: Database
+    _priced: Callable[[pl.DataFrame], pl.DataFrame]
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Its row of the ``runs`` view, with its ``cost`` and ``unpriced_calls``."""
+        row = self._own("runs").to_dicts()[0]
+        total = cost.totals(self.calls())
+        return {**row, "cost": total["cost"].item(), "unpriced_calls": total["unpriced_calls"].item()}
+
+    def messages(self, message_range: MessageRange | None = None) -> list[AgentMessage]:
+        """Its messages in order, all of them or a range by sequence number."""
+        return reading.list_messages(self._database, self.session_id, self.run_id, message_range)
+
+    def parts(self) -> pl.DataFrame:
+        """Its parts in order: the rows of the ``parts`` view."""
+        return self._own("parts").sort("sequence_no", "part_index")
+
+    def tool_calls(self) -> pl.DataFrame:
+        """Its tool calls in order: the rows of the ``tool_calls`` view."""
+        return self._own("tool_calls").sort("sequence_no", "tool_call_id")
+
+    def calls(self) -> pl.DataFrame:
+        """Its model calls in order, priced: the rows of ``model_calls`` and the columns of ``cost.price_calls``."""
+        return self._priced(self._own("model_calls")).sort("step", "created_at", "call_id", nulls_last=True)
+
+    def file_changes(self) -> pl.DataFrame:
+        """Recorded changes of files, in order."""
+        return self._own("file_changes").sort("sequence_no")
+
+    def verifier_results(self) -> pl.DataFrame:
+        """Verdicts on its work, in order."""
+        return self._own("verifier_results").sort("sequence_no")
+
+    def children(self) -> pl.DataFrame:
+        """Runs that came from it: its subagents, rewinds and compactions."""
+        return self._database.frame(
+            "select * from runs where parent_run_id = $run_id order by started_at, run_id", {"run_id": self.run_id}
+        )
+
+    def replay(self) -> Replay:
+        """Steps through the run."""
+        inherited = self._database.frame(_ANCESTORS, {"run_id": self.run_id})
+        return Replay(self.parts(), self.calls(), inherited)
+
+    def _own(self, view: str) -> pl.DataFrame:
+        return self._database.frame(
+            f"select * from {view} where session_id = $session_id and run_id = $run_id",  # noqa: S608
+            {"session_id": self.session_id, "run_id": self.run_id},
+        )

@@ -1,0 +1,136 @@
+"""Appending one message: the next number of its run, once for an idempotency key, in one commit.
+
+Two writers cannot take the same number: the commit's transaction names run and number, and the second one to come
+takes the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+import pyarrow as pa
+
+from ledgerkit import errors, tables
+from ledgerkit.protocol.columns import message_columns, part_columns
+from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand
+from ledgerkit.protocol.parts import Part
+from ledgerkit.protocol.vocabulary import PartType
+from ledgerkit.store import reading
+from ledgerkit.store.contents import Contents
+from ledgerkit.store.database import Database
+from ledgerkit.store.delta import DeltaStore
+from ledgerkit.store.layout import Layout
+
+_ATTEMPTS: Final = 100
+_HEAD: Final = """
+    select max(sequence_no) as last, any_value(run_date) as run_date, max(h.revision) as revision
+    from stored_history h where session_id = $session_id and run_id = $run_id
+        and revision = (select max(revision) from stored_history where run_id = $run_id)
+"""
+
+
+class Appender:
+    """Appends messages to a ledger.
+
+    Args:
+        layout, store, database: The ledger.
+        count_tokens: Token count of a text.
+    """
+
+    def __init__(
+        self, layout: Layout, store: DeltaStore, database: Database, count_tokens: Callable[[str], int]
+    ) -> None:
+        self._layout = layout
+        self._store = store
+        self._database = database
+        self._count_tokens = count_tokens
+
+    def append(self, command: AppendMessageCommand, *, message_id: str, now: datetime) -> AgentMessage:
+        """Appends a message; for an idempotency key that the run has already, returns the message that is there.
+
+        Raises:
+            IdempotencyError: If the key was used with other content.
+            LedgerConflictError: If other writers kept taking the next number.
+        """
+        counted = command.model_copy(update={"parts": tuple(self._counted(part) for part in command.parts)})
+        for _ in range(_ATTEMPTS):
+            if (there := self._already(command)) is not None:
+                return there
+            last, run_date, revision = self._head(command)
+            message = counted.to_message(
+                message_id=message_id, sequence_no=0 if last is None else last + 1, created_at=now
+            )
+            if self._commit(message, run_date or _date(message), revision or 0):
+                return message
+        raise errors.LedgerConflictError(f"Other writers kept appending to run {command.run_id}. Try again.")
+
+    def _counted(self, part: Part) -> Part:
+        whole = _whole(part_columns(part))
+        if part.token_count is not None or whole is None:
+            return part
+        return part.model_copy(update={"token_count": self._count_tokens(whole)})
+
+    def _head(self, command: AppendMessageCommand) -> tuple[int | None, str | None, int | None]:
+        keys = {"session_id": command.session_id, "run_id": command.run_id}
+        return self._database.frame(_HEAD, keys).row(0)
+
+    def _already(self, command: AppendMessageCommand) -> AgentMessage | None:
+        if command.idempotency_key is None:
+            return None
+        found = self._database.frame(
+            "select message_id from current_history where run_id = $run_id and idempotency_key = $key limit 1",
+            {"run_id": command.run_id, "key": command.idempotency_key},
+        )
+        if not found.height:
+            return None
+        there = reading.find_by_id(self._database, found.item())
+        if there is not None and (there.kind, _said(there)) != (command.kind, _said(command)):
+            raise errors.IdempotencyError(
+                f"Idempotency key {command.idempotency_key!r} stands on message {there.message_id} with other content. "
+                "Use a new key for a new message."
+            )
+        return there
+
+    def _commit(self, message: AgentMessage, run_date: str, revision: int) -> bool:
+        contents = Contents(self._layout)
+        common = {**message_columns(message), "run_date": run_date, "revision": revision}
+        rows = [
+            {**common, **self._part(message, index, contents), **({} if index == 0 else {"metadata": None})}
+            for index in range(len(message.parts))
+        ]
+        table = pa.Table.from_pylist(
+            [{name: row.get(name) for name in tables.HISTORY.names} for row in rows], schema=tables.HISTORY.schema
+        )
+        transaction = f"append/{message.run_id}/{revision}/{message.sequence_no}"
+        self._store.append("artifacts", contents.rows(self._database, None), transaction=f"artifacts/{message.message_id}")
+        return self._store.append("history", table, transaction=transaction)
+
+    def _part(self, message: AgentMessage, index: int, contents: Contents) -> dict[str, object]:
+        part = message.parts[index]
+        columns = part_columns(part)
+        text, data, whole = columns["text"], columns["data"], _whole(columns)
+        refs = [str(ref) for ref in part.artifact_refs]
+        if whole is not None:
+            columns["byte_count"], columns["content_id"] = len(whole.encode()), contents.content_id(whole)
+        columns["text"] = contents.inlined(text, part.content_type, refs) if isinstance(text, str) else None
+        columns["data"] = contents.inlined_json(data, refs) if isinstance(data, str) else None
+        columns |= {"part_index": index, "part_id": f"{message.message_id}.{index}", "artifact_refs": refs or None}
+        if part.type is PartType.ARTIFACT_REF and whole is None and refs:
+            columns["content_id"] = refs[0]
+        return columns
+
+
+def _whole(columns: Mapping[str, object]) -> str | None:
+    """The content that is counted and hashed: the text, or else the data."""
+    return next((value for name in ("text", "data") if isinstance(value := columns[name], str)), None)
+
+
+def _said(message: AgentMessage | AppendMessageCommand) -> list[dict[str, object]]:
+    """What a message says, leaving out what the ledger adds."""
+    return [{k: v for k, v in part_columns(part).items() if k != "token_count"} for part in message.parts]
+
+
+def _date(message: AgentMessage) -> str:
+    return "1970-01-01" if message.created_at is None else message.created_at.astimezone(UTC).date().isoformat()

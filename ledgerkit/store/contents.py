@@ -1,0 +1,92 @@
+"""Contents: what stands in a row, what becomes an artifact, and the id of either.
+
+Text up to 64 KiB stands in its row; a longer one becomes an artifact, and the row keeps its head.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pyarrow as pa
+
+from ledgerkit import tables
+from ledgerkit.protocol.vocabulary import ArtifactLabel
+from ledgerkit.store.database import Database
+from ledgerkit.store.layout import Layout
+
+INLINE_BYTES: Final = 64 * 1024
+HEAD_CHARS: Final = 4_096
+
+
+class Contents:
+    """Collects the artifacts of one commit."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._kept: dict[str, tuple[bytes, str, ArtifactLabel]] = {}
+
+    def content_id(self, content: bytes | str) -> str:
+        """Keyed hash of a content."""
+        return self._layout.content_id(content)
+
+    def keep(self, content: bytes, media_type: str, label: ArtifactLabel = ArtifactLabel.RESTRICTED) -> str:
+        """Keeps a content as an artifact.
+
+        Content that nobody has scanned for secrets is restricted: kept, never projected.
+
+        Returns:
+            Its content id.
+        """
+        content_id = self.content_id(content)
+        self._kept.setdefault(content_id, (content, media_type, label))
+        return content_id
+
+    def inlined(self, text: str | None, content_type: str, refs: list[str]) -> str | None:
+        """The text for the row: all of it, or its head, and then ``refs`` gets the artifact of the whole."""
+        if text is None or not _is_long(text):
+            return text
+        refs.append(self.keep(text.encode(), content_type))
+        return text[:HEAD_CHARS]
+
+    def inlined_json(self, data: str | None, refs: list[str]) -> str | None:
+        """The JSON text for the row: all of it, or an object with the artifact of the whole and its head."""
+        if data is None or not _is_long(data):
+            return data
+        refs.append(self.keep(data.encode(), "application/json"))
+        return json.dumps({"artifact": refs[-1], "head": data[:HEAD_CHARS]}, ensure_ascii=False)
+
+    def rows(self, database: Database, import_id: str | None) -> pa.Table:
+        """The artifacts that the ledger does not hold yet, as rows of ``artifacts``."""
+        ids = sorted(self._kept)
+        held = set(
+            database.frame(
+                "select distinct content_id from stored_artifacts where list_contains($ids, content_id)", {"ids": ids}
+            )["content_id"]
+            if ids
+            else ()
+        )
+        fresh = [(content_id, *self._kept[content_id]) for content_id in ids if content_id not in held]
+        return pa.Table.from_pydict(
+            {
+                "content_id": [content_id for content_id, *_ in fresh],
+                "media_type": [media_type for _, _, media_type, _ in fresh],
+                "label": [label.value for *_, label in fresh],
+                "byte_count": [len(content) for _, content, _, _ in fresh],
+                "content": [content for _, content, _, _ in fresh],
+                "import_id": [import_id for _ in fresh],
+            },
+            schema=tables.ARTIFACTS.schema,
+        )
+
+
+def _is_long(text: str) -> bool:
+    return len(text) * 4 > INLINE_BYTES and len(text.encode("utf-8", "surrogatepass")) > INLINE_BYTES
+
+
+def read_artifact(database: Database, content_id: str) -> tuple[bytes, str, ArtifactLabel] | None:
+    """Content, media type and label of an artifact; ``None`` if there is none of that id."""
+    rows = database.frame(
+        "select content, media_type, label from stored_artifacts where content_id = $id limit 1", {"id": content_id}
+    ).rows()
+    return (rows[0][0], rows[0][1], ArtifactLabel(rows[0][2])) if rows else None

@@ -1,0 +1,40 @@
+"""Fixtures that many tests share."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ledgerkit as lk
+
+ROOT = Path(__file__).resolve().parent.parent
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def corpus_path() -> Path:
+    """The folder of real logs: LEDGERKIT_CORPUS, or ../shared/corpus beside the checkout."""
+    return Path(os.environ.get("LEDGERKIT_CORPUS", ROOT.parent / "shared" / "corpus"))
+
+
+def corpus_values() -> dict[str, Any]:
+    """The independently computed values of the corpus; empty where there is none."""
+    path = corpus_path() / "expected.json"
+    return json.loads(path.read_text("utf-8")) if path.is_file() else {"files": {}, "groups": {}}
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    path = corpus_path()
+    if not (path / "expected.json").is_file():
+        pytest.skip(f"no corpus of real logs at {path} (set LEDGERKIT_CORPUS)")
+    return path
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> lk.Ledger:
+    return lk.open(tmp_path / "runs.ledger", key=bytes(32))
