@@ -11,6 +11,7 @@
     │   └── IdempotencyError (ValueError) an idempotency key used again with other content
     ├── QueryError (ValueError)           a query that cannot or may not run
     │   └── UnknownNameError (KeyError)   a table, column, run or session that is not there
+    ├── PriceFileError (ValueError)       a price file that cannot be read
     ├── ImportSourceError (ValueError)    nothing to import, or a path that cannot be read
     └── MissingExtraError (ImportError)   an optional dependency that is not installed
 
@@ -88,6 +89,10 @@ class UnknownNameError(QueryError, KeyError):
 
 class ImportSourceError(LedgerkitError, ValueError):
     """Nothing to import at a path, or a path that cannot be read."""
+
+
+class PriceFileError(LedgerkitError, ValueError):
+    """A price file that cannot be read; says where."""
 
 
 class MissingExtraError(LedgerkitError, ImportError):

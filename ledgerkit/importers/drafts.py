@@ -79,7 +79,11 @@ class UsageDraft(msgspec.Struct, gc=False):
 
 
 class MessageDraft(msgspec.Struct):
-    """One message of a record; a record whose blocks are of several kinds gives several."""
+    """One message of a record; a record whose blocks are of several kinds gives several.
+
+    Attributes:
+        attached: Contents that are no part of the message, kept as artifacts; its metadata names them.
+    """
 
     kind: MessageKind
     actor: str
@@ -88,6 +92,9 @@ class MessageDraft(msgspec.Struct):
     provider: str | None = None
     usage: UsageDraft | None = None
     metadata: JsonObject = {}
+    attached: dict[str, Blob] = {}
+    trace_id: str | None = None
+    idempotency_key: str | None = None
 
 
 class RunFacts(msgspec.Struct, gc=False):
@@ -99,6 +106,9 @@ class RunFacts(msgspec.Struct, gc=False):
     agent_version: str | None = None
     title: str | None = None
     task_id: str | None = None
+    agent: str | None = None
+    parent_run: str | None = None
+    forked_at: str | None = None
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -124,6 +134,8 @@ class RecordDraft(msgspec.Struct):
         is_model_call: Whether that call reached a model (clients also write notices in the model's place).
         embedded: A copy inside another record; a record of its own replaces it.
         created_at: Microseconds since 1970.
+        message_ids: Ids of its messages, where the source gives them.
+        step, visible_from: Step and visibility of its messages, where the source gives them.
         skipped: Rule by which the record is left out (then it has no messages).
     """
 
@@ -145,6 +157,9 @@ class RecordDraft(msgspec.Struct):
     messages: list[MessageDraft] = []
     links: list[Link] = []
     facts: RunFacts | None = None
+    message_ids: list[str] | None = None
+    step: int | None = None
+    visible_from: int | None = None
     skipped: str | None = None
 
 

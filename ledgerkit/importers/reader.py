@@ -8,15 +8,19 @@ and otherwise torn: the reader's cursor stays before it, so that a later reading
 
 from __future__ import annotations
 
+import gzip
 import json
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import msgspec
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 _CHUNK = 1 << 20
+_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -67,11 +71,10 @@ class _RawLine(msgspec.Struct, gc=False):
 
 def _raw_lines(path: Path, offset: int) -> Iterator[_RawLine]:
     """The lines of a file; one that is too long comes without its content."""
-    end = path.stat().st_size
-    with path.open("rb", buffering=0) as file:
+    with _opened(path) as (file, end):
         file.seek(offset)
         at, pending, dropped = offset, b"", 0
-        while file.tell() < end and (chunk := file.read(min(_CHUNK, end - file.tell()))):
+        while (left := end - file.tell()) > 0 and (chunk := file.read(min(_CHUNK, left))):
             lines = (pending + chunk).split(b"\n")
             pending = lines.pop()
             for content in lines:
@@ -84,6 +87,23 @@ def _raw_lines(path: Path, offset: int) -> Iterator[_RawLine]:
             yield _RawLine(at, dropped + len(pending), None, terminated=False)
         elif pending:
             yield _RawLine(at, len(pending), pending, terminated=False)
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a file is compressed (gzip), by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(2) == _GZIP
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[IO[bytes], int]]:
+    """The bytes of a file, and where they end. Offsets in a compressed file are offsets in what it unpacks to."""
+    if is_compressed(path):
+        with gzip.open(path) as file:
+            yield cast(IO[bytes], file), sys.maxsize
+    else:
+        with path.open("rb") as file:
+            yield file, path.stat().st_size
 
 
 def _values(raw: bytes, number: int, start: int, *, last: bool) -> Iterator[Line | Damage]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from ledgerkit.importers import claude_code
+from ledgerkit.importers import claude_code, ledgerkit_jsonl
 from ledgerkit.importers.drafts import ParsedFile
 from ledgerkit.importers.reader import Line, read_json_lines
 
@@ -25,7 +25,7 @@ class Reader(Protocol):
         *,
         offset: int = 0,
         line: int = 1,
-        known_calls: dict[str, str] | None = None,
+        known_calls: Mapping[str, str] | None = None,
         keep_reasoning: bool = False,
         measure: Callable[[str], str],
     ) -> ParsedFile: ...
@@ -40,7 +40,10 @@ class LogFormat:
     read: Reader
 
 
-FORMATS: Final[tuple[LogFormat, ...]] = (LogFormat(claude_code.NAME, claude_code.sniff, claude_code.read),)
+FORMATS: Final[tuple[LogFormat, ...]] = (
+    LogFormat(ledgerkit_jsonl.NAME, ledgerkit_jsonl.sniff, ledgerkit_jsonl.read),
+    LogFormat(claude_code.NAME, claude_code.sniff, claude_code.read),
+)
 
 
 def recognise(path: Path) -> LogFormat | None:
@@ -49,7 +52,7 @@ def recognise(path: Path) -> LogFormat | None:
     return next((log_format for log_format in FORMATS if values and log_format.sniff(values)), None)
 
 
-def _head(path: Path):
+def _head(path: Path) -> Iterator[Line]:
     for item in read_json_lines(path):
         if item.offset > _SNIFFED_BYTES:
             return

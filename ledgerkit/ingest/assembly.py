@@ -31,6 +31,8 @@ class Item:
     created_at: int | None
     message_ids: list[str]
     embedded: bool = False
+    step: int | None = None
+    visible_from: int | None = None
     asked: list[str] = field(default_factory=list[str])
     answered: list[str] = field(default_factory=list[str])
     links: list[Link] = field(default_factory=list[Link])
@@ -126,7 +128,7 @@ class _Shaping:
 
     def _place(self, item: Item) -> str:
         if item.run_key:
-            return self._open(item.run_key, item.relation or RunRelation.SUBAGENT)
+            return self._open(item.run_key, item.relation)
         if item.relation is not None:
             return self._inline_subagent(item)
         if item.run_key is None:
@@ -138,7 +140,7 @@ class _Shaping:
             return self._run_of_parent(item)
         return self._branch(item)
 
-    def _open(self, run_key: str, relation: RunRelation) -> str:
+    def _open(self, run_key: str, relation: RunRelation | None) -> str:
         self.runs.setdefault(run_key, RunShape(run_key, relation))
         return run_key
 
@@ -184,6 +186,10 @@ class _Shaping:
     def link_subagents(self) -> None:
         """Hangs each subagent on the call that started it, where a record says which."""
         for run in self.runs.values():
+            facts = facts_of(run)
+            if facts.parent_run:
+                run.parent_run_key, run.forked_at = facts.parent_run, facts.forked_at
+                continue
             if run.relation is None or run.relation is RunRelation.REWIND:
                 continue
             call = self._links.get(run.run_key)
@@ -213,9 +219,14 @@ def _number(run: RunShape, shaping: _Shaping) -> None:
             step = len(steps)
         parent = shaping.item_of.get(item.parent or "")
         previous = parent.message_ids[-1] if parent and parent.message_ids else None
+        step = item.step if item.step is not None else step
+        visible_from = item.visible_from if item.visible_from is not None else len(steps)
         for message_id in item.message_ids:
-            run.places.append(Place(message_id, step, len(steps), previous))
+            run.places.append(Place(message_id, step, visible_from, previous))
             previous = message_id
+
+
+_FIRST_WINS = tuple(name for name in RunFacts.__struct_fields__ if name != "title")
 
 
 def facts_of(run: RunShape) -> RunFacts:
@@ -224,7 +235,7 @@ def facts_of(run: RunShape) -> RunFacts:
     for item in run.items:
         if item.facts is None:
             continue
-        for name in ("working_directory", "branch", "repository", "agent_version", "task_id"):
+        for name in _FIRST_WINS:
             if getattr(facts, name) is None:
                 setattr(facts, name, getattr(item.facts, name))
         facts.title = item.facts.title or facts.title

@@ -45,10 +45,12 @@ def lineage(draft: RecordDraft, key: int) -> JsonObject:
         "node": draft.node,
         "call": draft.is_model_call,
         "embedded": draft.embedded,
+        "step": draft.step,
+        "visible_from": draft.visible_from,
         "links": [[link.run_key, link.tool_call_id] for link in draft.links],
         "facts": facts,
     }
-    return {name: value for name, value in remembered.items() if value not in (None, False, [], {}) or name == "run"}
+    return {name: value for name, value in remembered.items() if value is not None and value is not False and value not in ([], {})}
 
 
 def item_of_draft(draft: RecordDraft, key: int, message_ids: list[str]) -> Item:
@@ -66,6 +68,8 @@ def item_of_draft(draft: RecordDraft, key: int, message_ids: list[str]) -> Item:
         created_at=draft.created_at,
         message_ids=message_ids,
         embedded=draft.embedded,
+        step=draft.step,
+        visible_from=draft.visible_from,
         asked=[p.tool_call_id for p in parts if p.part_type == "tool_call" and p.tool_call_id],
         answered=[p.tool_call_id for p in parts if p.part_type == "tool_result" and p.tool_call_id],
         links=list(draft.links),
@@ -111,6 +115,8 @@ def _item(remembered: JsonObject, row: Mapping[str, Any]) -> Item:
         created_at=row["created_at"],
         message_ids=[],
         embedded=remembered.get("embedded", False),
+        step=remembered.get("step"),
+        visible_from=remembered.get("visible_from"),
         links=[Link(*link) for link in remembered.get("links", [])],
         facts=msgspec.convert(remembered.get("facts", {}), RunFacts),
     )

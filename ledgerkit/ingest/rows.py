@@ -58,6 +58,8 @@ class RowBuilder:
         """Adds the messages of a record, each at its standing."""
         for number, message in enumerate(record.messages):
             metadata = dict(message.metadata)
+            for name, blob in message.attached.items():
+                metadata[name] = f"artifact:{self.contents.keep(blob.content, blob.media_type, blob.label)}"
             if number == 0:
                 metadata["record"] = remembered
             common = self._message_columns(record, message, message_ids[number], standings[number], file)
@@ -85,6 +87,8 @@ class RowBuilder:
             "source_offset": record.offset,
             "source_line": record.line,
             "source_record": record.native_id,
+            "trace_id": message.trace_id,
+            "idempotency_key": message.idempotency_key,
             "call_id": record.call_id,
             "model": message.model,
             "provider": message.provider,

@@ -23,7 +23,7 @@ from ledgerkit.ingest.assembly import Item, RunShape
 from ledgerkit.ingest.lineage import item_of_draft, items_of_rows, lineage
 from ledgerkit.ingest.ordering import merge
 from ledgerkit.ingest.rows import RowBuilder, Standing
-from ledgerkit.protocol.identifiers import hash_uuid, uuid8
+from ledgerkit.protocol.identifiers import hash_uuid, is_uuid, uuid8
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.database import Database
 from ledgerkit.store.delta import DeltaStore
@@ -111,6 +111,8 @@ class SessionIntake:
         return Fate.ACCEPTED
 
     def _message_ids(self, record: RecordDraft, key: int) -> list[str]:
+        if record.message_ids is not None:
+            return record.message_ids
         ms = max((record.created_at or 0) // 1000, 0)
         identity = (self.log_format, record.session or "", str(key))
         return [uuid8(ms, *identity, str(number)) for number in range(len(record.messages))]
@@ -186,7 +188,7 @@ class _Writing:
         order = merge(session.sequences, {item.key: item.created_at for item in items})
         order += [key for key in by_key if key not in set(order)]
         shapes = assembly.assemble(by_key[key] for key in order)
-        run_ids = {shape.run_key: hash_uuid(log_format, session.session_id, shape.run_key) for shape in shapes}
+        run_ids = {shape.run_key: run_id_of(log_format, session.session_id, shape.run_key) for shape in shapes}
         standings: dict[str, Standing] = {}
         revisions: dict[str, int] = {}
         for shape in shapes:
@@ -214,7 +216,7 @@ class _Writing:
                 self._builder.add(new.draft, lineage(new.draft, new.key), new.message_ids, placed, new.state.path)
                 self.new_messages += len(placed)
                 self.touched.update(standing.run_id for standing in placed)
-            else:  # a copy inside another record, and the record itself came too
+            elif new.draft.embedded:  # a copy inside another record, and the record itself came too
                 new.state.recount(new.draft.record_type, Fate.ACCEPTED, Fate.DUPLICATE)
 
     def _copy(self, session: _Session, standings: Mapping[str, Standing]) -> None:
@@ -272,7 +274,7 @@ class _Writing:
                 "repository": facts.repository or main.repository or main.working_directory or facts.working_directory,
                 "branch": facts.branch or main.branch,
                 "working_directory": facts.working_directory or main.working_directory,
-                "agent": log_format,
+                "agent": facts.agent or main.agent or log_format,
                 "agent_version": facts.agent_version or main.agent_version,
                 "parent_run_id": run_ids.get(shape.parent_run_key) if shape.parent_run_key is not None else None,
                 "forked_at": shape.forked_at,
@@ -302,6 +304,11 @@ class _Writing:
     def history(self) -> pa.Table:
         """All rows of ``history`` of this commit."""
         return pa.concat_tables([self._builder.history(), *self._copied])
+
+
+def run_id_of(log_format: str, session_id: str, run_key: str) -> str:
+    """The ledger's id of a run: the source's own if it is a UUID, else derived from it."""
+    return run_key.lower() if is_uuid(run_key) else hash_uuid(log_format, session_id, run_key)
 
 
 def _fields(standing: Standing) -> dict[str, Any]:

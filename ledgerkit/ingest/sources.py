@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ledgerkit import errors
+from ledgerkit.importers.reader import is_compressed
 from ledgerkit.importers.registry import LogFormat, recognise
 
 _CHUNK: Final = 1 << 20
@@ -69,6 +70,8 @@ def plan(path: Path, earlier: Mapping[str, Any] | None) -> Source | None:
         if fingerprint == earlier["fingerprint"]:
             if size == earlier["byte_count"]:
                 return None
+            if is_compressed(path):
+                return Source(path, recognise(path), size)
             return Source(path, recognise(path), size, earlier, lines + 1)
     return Source(path, recognise(path), size)
 

@@ -78,11 +78,13 @@ PARTS: Final = f"""
 
 TOOL_CALLS: Final = """
     with results as (
-        select run_id, tool_call_id,
-            count(*) filter (part_type = 'tool_result') as result_count,
+        select run_id, tool_call_id, message_id, text, status, error_category, path,
+            coalesce(finished_at, created_at) as ended_at
+        from current_history where part_type = 'tool_result'
+        qualify row_number() over (partition by run_id, tool_call_id order by sequence_no, part_index) = 1
+    ), sums as (
+        select run_id, tool_call_id, count(*) filter (part_type = 'tool_result') as result_count,
             sum(token_count) filter (part_visibility in ('MODEL_VISIBLE', 'REDACTED'))::bigint as result_tokens,
-            arg_min(struct_pack(message_id, text, status, error_category, path, created_at, finished_at),
-                sequence_no * 1000 + part_index) filter (part_type = 'tool_result') as r,
             arg_max(part_trust_level, list_position(['PLATFORM_TRUSTED', 'ORG_TRUSTED', 'USER_TRUSTED',
                 'TOOL_TRUSTED', 'MODEL_GENERATED', 'REPOSITORY_UNTRUSTED', 'NETWORK_UNTRUSTED', 'UNKNOWN'],
                 part_trust_level)) as result_trust_level
@@ -92,11 +94,13 @@ TOOL_CALLS: Final = """
     select c.session_id, c.run_id, c.step, c.sequence_no, c.message_id, c.tool_call_id, c.tool_name,
         c.data as arguments, c.arguments_hash, coalesce(c.path, r.path) as path,
         coalesce(r.status, 'UNKNOWN') as status, r.error_category,
-        coalesce(c.started_at, c.created_at) as started_at, coalesce(r.finished_at, r.created_at) as finished_at,
-        epoch_us(coalesce(r.finished_at, r.created_at) - coalesce(c.started_at, c.created_at)) / 1e6 as duration_s,
+        coalesce(c.started_at, c.created_at) as started_at, r.ended_at as finished_at,
+        epoch_us(r.ended_at - coalesce(c.started_at, c.created_at)) / 1e6 as duration_s,
         r.message_id as result_message_id, r.text as result_text, coalesce(result_count, 0) as result_count,
         result_tokens, result_trust_level, c.message_id in (select message_id from copies) as is_copy
-    from current_history c left join results x on c.run_id = x.run_id and c.tool_call_id = x.tool_call_id
+    from current_history c
+        left join results r on c.run_id = r.run_id and c.tool_call_id = r.tool_call_id
+        left join sums x on c.run_id = x.run_id and c.tool_call_id = x.tool_call_id
     where c.part_type = 'tool_call'
 """
 
@@ -148,13 +152,18 @@ RUNS: Final = """
             count(distinct message_id) as messages,
             count(distinct message_id) filter (kind = 'ERROR_EVENT' and error_category is distinct from 'unknown_record')
                 as errors,
-            count(distinct message_id) filter (error_category = 'unknown_record') as unknown_records,
-            count(*) filter (kind = 'RUN_SUMMARY' and part_type = 'json' and data->>'$.event' = 'compaction')
-                as compactions,
-            arg_min(left(text, 500), sequence_no) filter (kind = 'USER_TASK' and text is not null) as task,
-            arg_max(status, sequence_no) filter (
-                kind = 'VERIFIER_RESULT' and part_type = 'verification' and data->>'$.scope' = 'run') as outcome
+            count(distinct message_id) filter (error_category = 'unknown_record') as unknown_records
         from current_history group by session_id, run_id
+    ), asked as (
+        select run_id, arg_min(left(text, 500), sequence_no) as task
+        from current_history where kind = 'USER_TASK' and text is not null group by run_id
+    ), compacted as (
+        select run_id, count(*) as compactions from current_history
+        where kind = 'RUN_SUMMARY' and part_index = 0 and (metadata->>'$.reason' = 'compaction'
+            or (part_type = 'json' and data->>'$.event' = 'compaction')) group by run_id
+    ), judged as (
+        select run_id, arg_max(status, sequence_no) as outcome from current_history
+        where kind = 'VERIFIER_RESULT' and part_type = 'verification' and data->>'$.scope' = 'run' group by run_id
     ), calls as (
         select run_id, count(*) filter (step is not null) as steps,
             sum(input_tokens) filter (billed)::bigint as input_tokens,
@@ -175,10 +184,11 @@ RUNS: Final = """
         coalesce(m.models, []) as models, s.started_at, s.finished_at,
         epoch_us(s.finished_at - s.started_at) / 1e6 as duration_s, s.messages, coalesce(c.steps, 0) as steps,
         coalesce(t.tool_calls, 0) as tool_calls, coalesce(t.failed_tool_calls, 0) as failed_tool_calls,
-        coalesce(t.pending_tool_calls, 0) as pending_tool_calls, s.errors, s.unknown_records, s.compactions,
-        c.input_tokens, c.cache_read_tokens, c.output_tokens, s.outcome, s.task
+        coalesce(t.pending_tool_calls, 0) as pending_tool_calls, s.errors, s.unknown_records,
+        coalesce(k.compactions, 0) as compactions, c.input_tokens, c.cache_read_tokens, c.output_tokens, j.outcome, a.task
     from spans s left join latest_runs r using (run_id) left join calls c using (run_id)
-        left join models m using (run_id) left join tools t using (run_id)
+        left join models m using (run_id) left join tools t using (run_id) left join asked a using (run_id)
+        left join compacted k using (run_id) left join judged j using (run_id)
 """
 
 SESSIONS: Final = """

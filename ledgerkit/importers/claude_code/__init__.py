@@ -29,7 +29,7 @@ from ledgerkit.importers.drafts import (
     RecordDraft,
     RunFacts,
 )
-from ledgerkit.importers.reader import Damage, Line, read_json_lines
+from ledgerkit.importers.reader import Damage, Line, is_compressed, read_json_lines
 from ledgerkit.protocol.vocabulary import MessageKind, RunRelation, TrustLevel
 
 NAME: Final = "claude-code"
@@ -88,6 +88,7 @@ def read(
             reading.take(item)
             cursor = item.offset + item.size + 1
     size = path.stat().st_size
+    cursor = size if is_compressed(path) else cursor
     return ParsedFile(
         records=reading.records,
         quarantined=reading.quarantined,

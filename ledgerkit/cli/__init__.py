@@ -1,0 +1,36 @@
+"""The command line: parses arguments, calls the library once, prints. ``ledgerkit --help`` lists the commands."""
+
+from __future__ import annotations
+
+import click
+
+from ledgerkit import __version__
+from ledgerkit.cli.asking import cost_command, runs_command, search_command, sql_command
+from ledgerkit.cli.demo import demo_command
+from ledgerkit.cli.importing import import_command
+from ledgerkit.cli.replaying import replay_command
+from ledgerkit.cli.reporting import report_command
+from ledgerkit.cli.showing import show_command
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="ledgerkit")
+def main() -> None:
+    """Explore the run histories of AI coding agents.
+
+    Start with:  ledgerkit import ~/.claude/projects   then   ledgerkit runs
+    """
+
+
+for _command in (
+    import_command,
+    runs_command,
+    show_command,
+    search_command,
+    replay_command,
+    cost_command,
+    sql_command,
+    report_command,
+    demo_command,
+):
+    main.add_command(_command)

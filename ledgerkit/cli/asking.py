@@ -1,0 +1,180 @@
+"""Commands that ask the whole ledger: ``runs``, ``search``, ``cost`` and ``sql``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+import ledgerkit as lk
+from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.output import console, one_line, print_json, print_table, text
+from ledgerkit.reports.formatting import count, moment, money, plural, tokens
+
+_ALL = 0
+
+
+@click.command("runs")
+@click.option("-n", "--limit", default=30, show_default=True, help="Runs to show; 0 shows all.")
+@click.option("--model", help="Only runs in which this model answered (part of its name is enough).")
+@click.option("--repository", help="Only runs in this repository (part of its name is enough).")
+@json_option
+@reads_ledger
+def runs_command(
+    ledger: lk.Ledger, limit: int, model: str | None, repository: str | None, as_json: bool  # noqa: FBT001
+) -> None:
+    """List runs, the latest first, with their models, steps, tools, tokens and cost."""
+    runs = ledger.runs()
+    if model:
+        runs = runs.filter(pl.col("models").list.join("\n").str.contains(model, literal=True))
+    if repository:
+        runs = runs.filter(pl.col("repository").str.contains(repository, literal=True))
+    if as_json:
+        print_json(runs if limit == _ALL else runs.head(limit))
+    else:
+        print_runs(runs, limit=limit)
+
+
+def print_runs(runs: pl.DataFrame, *, limit: int) -> None:
+    """Prints runs as a table, and what they cost in all."""
+    shown = runs if limit == _ALL else runs.head(limit)
+    right = ["steps", "tool_calls", "input_tokens", "output_tokens", "cost"]
+    print_table(shown.iter_rows(named=True), _RUN_COLUMNS, right=right)
+    _footer(runs, shown)
+
+
+_RUN_COLUMNS: dict[str, tuple[str, Any]] = {
+    "run_id": ("run", lambda v: v[:8]),
+    "started_at": ("started", moment),
+    "relation": ("kind", lambda v: v or "main"),
+    "models": ("model", lambda v: one_line(", ".join(v).replace("claude-", ""), 26)),
+    "repository": ("repository", lambda v: one_line(Path(v).name if v else "", 22)),
+    "steps": ("steps", count),
+    "tool_calls": ("tools", count),
+    "input_tokens": ("in", tokens),
+    "output_tokens": ("out", tokens),
+    "cost": ("cost", money),
+    "outcome": ("outcome", lambda v: v or ""),
+    "task": ("task", lambda v: one_line(v, 44)),
+}
+
+
+def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
+    known = runs["cost"].drop_nulls()
+    total = money(known.sum()) if known.len() else "unknown"
+    unpriced = int(runs["unpriced_calls"].fill_null(0).sum())
+    line = f"{plural(runs.height, 'run')}, {total}"
+    if unpriced:
+        line += f" and {plural(unpriced, 'call')} without a known price"
+    if shown.height < runs.height:
+        line += f"; the latest {shown.height} shown (-n 0 shows all)"
+    console().print(line)
+
+
+@click.command("search")
+@click.argument("needle")
+@click.option("--kind", help="Only messages of this kind, for instance TOOL_CALL_RESULT.")
+@click.option("-n", "--limit", default=50, show_default=True, help="Places to show.")
+@click.option("--audit", is_flag=True, help="Also parts that only audits may see.")
+@json_option
+@reads_ledger
+def search_command(
+    ledger: lk.Ledger, needle: str, kind: str | None, limit: int, audit: bool, as_json: bool  # noqa: FBT001
+) -> None:
+    """Find a text in all messages, whatever its case."""
+    audience = lk.Audience.AUDIT if audit else lk.Audience.PEOPLE
+    wanted = None if kind is None else kind.upper()
+    if wanted is not None and wanted not in lk.MessageKind.__members__:
+        raise lk.ProtocolError.unknown_value("kind", kind, lk.MessageKind.__members__)
+    found = ledger.search(needle, kind=wanted, limit=limit, audience=audience)
+    if as_json:
+        print_json(found)
+        return
+    out = console()
+    for row in found.iter_rows(named=True):
+        head = text(f"{row['run_id'][:8]} #{row['sequence_no']} ", "bold")
+        head.append_text(text(f"{row['kind']} {row['tool_name'] or ''} {moment(row['created_at'])}", "dim"))
+        out.print(head)
+        out.print(text("  " + one_line(row["excerpt"], 200)))
+    out.print(plural(found.height, "place") + (" (there may be more: -n)" if found.height == limit else ""))
+
+
+@click.command("cost")
+@click.option(
+    "--by",
+    default="model",
+    show_default=True,
+    help="Columns to group by, with commas: model, run_id, session_id, repository, branch, day, week, month, agent, task_id.",
+)
+@click.option("--leaves", is_flag=True, help="Split into fresh input, cache reads and writes, output.")
+@click.option("--prices", type=click.Path(path_type=Path, exists=True), help="A price file that goes before the list.")
+@click.option("-n", "--limit", default=40, show_default=True, help="Groups to show; 0 shows all.")
+@json_option
+@reads_ledger
+def cost_command(
+    ledger: lk.Ledger, by: str, leaves: bool, prices: Path | None, limit: int, as_json: bool  # noqa: FBT001
+) -> None:
+    """What it cost, at the prices of each call's day. A call is counted once, whatever files repeat it."""
+    if prices:
+        ledger.prices = lk.PriceBook.from_file(prices)
+    keys = [key.strip() for key in by.split(",") if key.strip()]
+    if as_json:
+        print_json(ledger.cost(keys, leaves=leaves))
+    else:
+        print_costs(ledger, keys, leaves=leaves, limit=limit)
+
+
+def print_costs(ledger: lk.Ledger, keys: list[str], *, leaves: bool = False, limit: int = _ALL) -> None:
+    """Prints costs by some columns, and their total."""
+    costs = ledger.cost(keys, leaves=leaves)
+    columns: dict[str, tuple[str, Any]] = {key: (key, _key) for key in keys}
+    columns |= {"calls": ("calls", count), "input_tokens": ("input", tokens), "cache_read_tokens": ("cached", tokens)}
+    columns |= {"output_tokens": ("output", tokens)}
+    columns |= {name: (name.removeprefix("cost_"), money) for name in costs.columns if name.startswith("cost_")}
+    columns |= {"cost": ("cost", money), "unpriced_calls": ("unpriced", lambda v: count(v) if v else "")}
+    shown = costs if limit == _ALL else costs.head(limit)
+    print_table(shown.iter_rows(named=True), columns, right=[c for c in columns if c not in keys])
+    total = ledger.cost([]).row(0, named=True)
+    line = f"Total {money(total['cost'])} for {plural(total['calls'], 'call')}"
+    if total["unpriced_calls"]:
+        line += f"; {plural(total['unpriced_calls'], 'call')} without a known price left out"
+    if shown.height < costs.height:
+        line += f"; {shown.height} of {costs.height} groups shown (-n 0)"
+    console().print(line)
+
+
+def _key(value: object) -> str:
+    return "—" if value is None else one_line(value, 50)
+
+
+@click.command("sql")
+@click.argument("query", required=False)
+@click.option("--tables", is_flag=True, help="List the tables, or with a table's name as QUERY its columns.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@json_option
+@reads_ledger
+def sql_command(ledger: lk.Ledger, query: str | None, tables: bool, as_csv: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Run one SQL query (DuckDB) over the ledger. Read only. QUERY may be - for standard input."""
+    if tables or query is None:
+        frame = ledger.describe(query)  # without a name: all of them
+    else:
+        frame = ledger.sql(sys.stdin.read() if query == "-" else query)
+    if as_json:
+        print_json(frame)
+    elif as_csv:
+        click.echo(frame.write_csv(), nl=False)
+    else:
+        numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
+        print_table(frame.iter_rows(named=True), {name: (name, _cell) for name in frame.columns}, right=numeric)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return one_line(value, 300)
+

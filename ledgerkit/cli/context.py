@@ -1,0 +1,75 @@
+"""What every command shares: which ledger, JSON or table, and errors that say what to do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import click
+
+import ledgerkit as lk
+
+DEFAULT_LEDGER: Final = "runs.ledger"
+ERROR_EXIT: Final = 2
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+
+class LedgerkitFailure(click.ClickException):
+    """An error of ledgerkit as the command line shows it."""
+
+    exit_code = ERROR_EXIT
+
+
+def ledger_option(command: _Decorated) -> _Decorated:
+    """Adds ``--ledger``."""
+    return click.option(
+        "--ledger",
+        "ledger_path",
+        envvar="LEDGERKIT_LEDGER",
+        default=DEFAULT_LEDGER,
+        show_default=True,
+        type=click.Path(path_type=Path),
+        help="Folder of the ledger (or set LEDGERKIT_LEDGER).",
+    )(command)
+
+
+def json_option(command: _Decorated) -> _Decorated:
+    """Adds ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
+
+
+def reads_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T]) -> Callable[_P, _T]:
+    """Opens the ledger that ``--ledger`` names and gives it to the command; it must be there."""
+    return _with_ledger(command, create=False)
+
+
+def writes_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T]) -> Callable[_P, _T]:
+    """Opens the ledger that ``--ledger`` names, or creates it, and gives it to the command."""
+    return _with_ledger(command, create=True)
+
+
+def _with_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T], *, create: bool) -> Callable[_P, _T]:
+    @ledger_option
+    @functools.wraps(command)
+    def opened(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        path = kwargs.pop("ledger_path")
+        with explained_errors(), lk.open(path, create=create) as ledger:  # pyright: ignore[reportArgumentType]
+            return command(ledger, *args, **kwargs)
+
+    return opened  # pyright: ignore[reportReturnType]
+
+
+class explained_errors:  # noqa: N801 - used as a statement
+    """Turns errors of ledgerkit into one line and exit code 2."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, lk.LedgerkitError):
+            raise LedgerkitFailure(str(error)) from error

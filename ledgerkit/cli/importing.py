@@ -1,0 +1,89 @@
+"""``ledgerkit import``: logs into the ledger, and the account of it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+import ledgerkit as lk
+from ledgerkit.cli.context import json_option, writes_ledger
+from ledgerkit.cli.output import console, one_line, print_json, print_table, text
+from ledgerkit.ingest.importing import Progress as ProgressCallback
+from ledgerkit.reports.formatting import count, plural
+
+_SHOWN_DAMAGE = 20
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--keep-reasoning", is_flag=True, help="Keep hidden reasoning, as restricted artifacts.")
+@json_option
+@writes_ledger
+def import_command(ledger: lk.Ledger, paths: tuple[Path, ...], keep_reasoning: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Import agent logs: files, or folders with all files below them.
+
+    Formats are recognised by content. Importing again adds nothing; a file that has grown continues.
+    """
+    with progress_bar("Importing", hidden=as_json) as progress:
+        account = ledger.import_logs(*paths, keep_reasoning=keep_reasoning, progress=progress)
+    if as_json:
+        print_json(account_json(account))
+    else:
+        print_account(account, ledger)
+
+
+@contextmanager
+def progress_bar(what: str, *, hidden: bool = False) -> Iterator[ProgressCallback | None]:
+    """A bar on the terminal's error stream; nothing where that is no terminal."""
+    out = console(stderr=True)
+    if hidden or not out.is_terminal:
+        yield None
+        return
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn(), TextColumn("{task.fields[file]}"))
+    with Progress(*columns, console=out, transient=True) as bar:
+        task = bar.add_task(what, total=None, file="")
+
+        def advance(done: int, total: int, path: str) -> None:
+            bar.update(task, completed=done, total=total, file=text(one_line(Path(path).name, 40)).plain)
+
+        yield advance
+
+
+def account_json(account: lk.ImportAccount) -> dict[str, object]:
+    """The account as JSON."""
+    plain = account.model_dump(exclude={"details", "damage"})
+    return {**plain, "closes": account.closes, "details": account.details.to_dicts(), "damage": account.damage.to_dicts()}
+
+
+def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
+    """Prints what became of everything that was read."""
+    out = console()
+    files = f"{plural(account.files, 'file')} read, {count(account.unchanged)} unchanged"
+    if account.unsupported:
+        files += f", {count(len(account.unsupported))} of no known format"
+    out.print(files)
+    rows = [
+        {"fate": fate, "records": getattr(account, fate), "what": what}
+        for fate, what in (
+            ("accepted", f"{plural(account.new_messages, 'new message')} in {plural(account.runs, 'run')}"),
+            ("duplicate", "in the ledger already"),
+            ("skipped", _reasons(account)),
+            ("quarantined", "damaged or unreadable; see below" if account.quarantined else ""),
+        )
+    ]
+    rows.append({"fate": "in all", "records": account.records, "what": "" if account.closes else "DOES NOT ADD UP"})
+    print_table(rows, {"fate": ("", str), "records": ("records", count), "what": ("", str)}, right=["records"])
+    for row in account.damage.head(_SHOWN_DAMAGE).iter_rows(named=True):
+        out.print(text(f"  {row['path']}:{row['line']}: {row['reason']}", "yellow"))
+    if account.damage.height > _SHOWN_DAMAGE:
+        out.print(f"  … and {account.damage.height - _SHOWN_DAMAGE} more (--json lists all)")
+    out.print(text(f"Ledger: {ledger.path}"))
+
+
+def _reasons(account: lk.ImportAccount) -> str:
+    reasons = account.details.filter(account.details["fate"] == "skipped").sort("count", descending=True)["reason"]
+    return "; ".join(reasons.unique(maintain_order=True).head(3))

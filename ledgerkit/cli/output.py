@@ -1,0 +1,83 @@
+"""Printing: a table for people, JSON for machines; log text made harmless on the way to the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import click
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ledgerkit.safety.inert import inert_terminal
+
+Cell = Callable[[Any], str]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that neither reads markup in log text nor colours what is piped."""
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def text(value: object, style: str = "") -> Text:
+    """A text for the terminal, control characters shown instead of obeyed."""
+    return Text(inert_terminal(str(value)), style=style)
+
+
+def one_line(value: object, width: int = 72) -> str:
+    """The head of a text on one line."""
+    flat = " ".join(str("" if value is None else value).split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def print_table(
+    rows: Iterable[Mapping[str, Any]],
+    columns: Mapping[str, tuple[str, Cell]],
+    *,
+    right: Sequence[str] = (),
+    title: str | None = None,
+) -> None:
+    """Prints rows as a table.
+
+    Args:
+        rows: The rows.
+        columns: For each field its heading and how a value is shown.
+        right: Fields that stand to the right.
+        title: Heading of the table.
+    """
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for field, (heading, _) in columns.items():
+        table.add_column(heading, justify="right" if field in right else "left", overflow="fold", no_wrap=field in right)
+    for row in rows:
+        table.add_row(*(text(show(row.get(field))) for field, (_, show) in columns.items()))
+    console().print(table)
+
+
+def print_json(value: object) -> None:
+    """Prints a value as JSON: frames as lists of objects, money and times as text."""
+    plain = value.to_dicts() if isinstance(value, pl.DataFrame) else value
+    click.echo(json.dumps(plain, default=_plain, ensure_ascii=not _is_utf8(), indent=2))
+
+
+def _is_utf8() -> bool:
+    return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, bytes):
+        return {"bytes": len(value)}
+    if isinstance(value, pl.Series):
+        return value.to_list()
+    raise TypeError(f"no JSON form for {type(value).__name__}")

@@ -1,0 +1,146 @@
+"""``ledgerkit replay``: a run step by step in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+import polars as pl
+
+import ledgerkit as lk
+from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.output import console, one_line, print_json, text
+from ledgerkit.replay import Replay, Step
+from ledgerkit.reports.formatting import count, moment, money, plural, tokens
+
+_KEYS: Final = "n next  p previous  g go to  f next failure  v what was visible  q quit"
+_BODY: Final = 1_500
+_STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "beside": "dim"}
+
+
+@click.command("replay")
+@click.argument("run_id")
+@click.option("--step", "at", type=int, help="Show this step only; negative numbers count from the end.")
+@click.option("--visible", is_flag=True, help="List everything that was visible by then, not only what was new.")
+@json_option
+@reads_ledger
+def replay_command(ledger: lk.Ledger, run_id: str, at: int | None, visible: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Step through a run: what the model could see by then, what it did, what came back.
+
+    In a terminal: keys step through. Otherwise all steps are printed, or the one that --step names.
+    """
+    run = ledger.run(run_id)
+    replay = run.replay()
+    if as_json:
+        steps = [replay.step(at)] if at is not None else list(replay)
+        print_json([_json(step, visible=visible) for step in steps])
+    elif at is not None:
+        _print_step(replay.step(at), len(replay), visible=visible)
+    elif sys.stdin.isatty() and sys.stdout.isatty() and len(replay):
+        _interactive(replay, visible=visible)
+    else:
+        for step in replay:
+            _print_step(step, len(replay), visible=visible)
+        _print_rest(replay)
+
+
+def _json(step: Step, *, visible: bool) -> dict[str, Any]:
+    out: dict[str, Any] = {"step": step.number, "call": step.call, "visible_parts": step.visible.height}
+    out["visible_tokens"] = step.visible_tokens
+    names = ("entered", "wrote", "came_back", "beside", *(("visible",) if visible else ()))
+    return out | {name: getattr(step, name).to_dicts() for name in names}
+
+
+def _print_step(step: Step, total: int, *, visible: bool) -> None:
+    out, call = console(), step.call
+    out.rule(text(f"step {step.number} of {total}", "bold"), align="left")
+    cached = f", {tokens(call['cache_read_tokens'])} cached" if call["cache_read_tokens"] else ""
+    out.print(
+        text(
+            f"{call['model'] or 'unknown model'}  {moment(call['created_at'])}  in {tokens(call['input_tokens'])}{cached}"
+            f"  out {tokens(call['output_tokens'])}  {money(call['cost'])}",
+            "dim",
+        )
+    )
+    out.print(text(f"visible by then: {plural(step.visible.height, 'part')}, {tokens(step.visible_tokens)} tokens counted"))
+    _print_parts("visible" if visible else "entered", step.visible if visible else step.entered)
+    for name in ("wrote", "came_back", "beside"):
+        _print_parts(name, getattr(step, name))
+
+
+_HEADINGS: Final = {
+    "visible": "visible",
+    "entered": "new to the model",
+    "wrote": "the model wrote",
+    "came_back": "came back",
+    "beside": "noted beside it (not seen by the model)",
+}
+
+
+def _print_parts(name: str, parts: pl.DataFrame) -> None:
+    if not parts.height:
+        return
+    out = console()
+    out.print(text(_HEADINGS[name], f"bold {_STYLES.get(name, '')}".strip()))
+    for row in parts.iter_rows(named=True):
+        trust = row["part_trust_level"].lower().replace("_", " ")
+        label = f"  {row['kind'].lower()} {row['tool_name'] or ''}".rstrip()
+        size = f"{count(row['token_count'])} tokens" if row["token_count"] is not None else "size unknown"
+        status = f", {row['status'].lower()}" if row["status"] and row["status"] != "REQUESTED" else ""
+        out.print(text(f"{label}  [{trust}, {size}{status}]", "dim"))
+        for line in _body(row, short=name in ("visible", "entered")):
+            out.print(text("    " + line))
+
+
+def _body(row: dict[str, Any], *, short: bool) -> list[str]:
+    body = row["text"] if row["text"] is not None else row["data"]
+    if body is None:
+        return []
+    if short:
+        return [one_line(body, 160)]
+    lines = str(body)[:_BODY].splitlines() or [""]
+    left = len(str(body)) - _BODY
+    return [*lines, f"… {count(left)} more characters"] if left > 0 else lines
+
+
+def _print_rest(replay: Replay) -> None:
+    rest = replay.after()
+    if rest.height:
+        console().print(text("after the last call, seen by none", "bold"))
+        _print_parts("beside", rest)
+
+
+def _interactive(replay: Replay, *, visible: bool) -> None:
+    at = 0
+    moves: dict[str, Callable[[int], int]] = {
+        "n": lambda i: min(i + 1, len(replay) - 1),
+        " ": lambda i: min(i + 1, len(replay) - 1),
+        "p": lambda i: max(i - 1, 0),
+        "f": lambda i: _next_failure(replay, i),
+        "g": lambda i: _asked_step(replay, i),
+    }
+    while True:
+        click.clear()
+        _print_step(replay.step(at), len(replay), visible=visible)
+        if at == len(replay) - 1:
+            _print_rest(replay)
+        console().print(text(_KEYS, "reverse"))
+        key = click.getchar()
+        if key in ("q", "\x1b", "\x03", "\x04"):
+            return
+        if key == "v":
+            visible = not visible
+        at = moves.get(key, lambda i: i)(at)
+
+
+def _next_failure(replay: Replay, at: int) -> int:
+    for number in range(at + 1, len(replay)):
+        if replay.step(number).came_back["status"].is_in(["FAILED", "TIMED_OUT", "CANCELLED", "failed"]).any():
+            return number
+    return at
+
+
+def _asked_step(replay: Replay, at: int) -> int:
+    return min(max(click.prompt("step", default=at, type=int), 0), len(replay) - 1)

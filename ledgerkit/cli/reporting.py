@@ -1,0 +1,37 @@
+"""``ledgerkit report``: a self-contained HTML page for a run or a whole ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import ledgerkit as lk
+from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.output import console, print_json, text
+
+
+@click.command("report")
+@click.argument("run_id", required=False)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; without it report.html or RUN.html.")
+@click.option("--audit", is_flag=True, help="For an audit: also what only audits may see.")
+@json_option
+@reads_ledger
+def report_command(
+    ledger: lk.Ledger, run_id: str | None, output: Path | None, audit: bool, as_json: bool  # noqa: FBT001
+) -> None:
+    """Write an HTML report: of one run, or of the whole ledger.
+
+    The page needs no network and runs no script.
+    """
+    audience = lk.Audience.AUDIT if audit else lk.Audience.PEOPLE
+    if run_id is None:
+        path, page = output or Path("report.html"), ledger.report(audience=audience)
+    else:
+        run = ledger.run(run_id)
+        path, page = output or Path(f"{run.run_id[:8]}.html"), run.report(audience=audience)
+    path.write_text(page, "utf-8")
+    if as_json:
+        print_json({"path": str(path.absolute()), "bytes": len(page.encode())})
+    else:
+        console().print(text(f"Wrote {path} ({len(page.encode()) // 1024:,} KiB)"))

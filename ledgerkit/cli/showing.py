@@ -1,0 +1,127 @@
+"""``ledgerkit show``: a run with its messages, or one message or artifact whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+import ledgerkit as lk
+from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.output import console, one_line, print_json, print_table, text
+from ledgerkit.protocol.identifiers import is_uuid
+from ledgerkit.protocol.parts import Part
+from ledgerkit.reports.formatting import count, duration, moment, money, plural, tokens
+
+
+@click.command("show")
+@click.argument("what")
+@click.option("-n", "--limit", default=40, show_default=True, help="Messages to show; 0 shows all.")
+@click.option("--from", "first", default=0, help="Sequence number of the first message to show.")
+@json_option
+@reads_ledger
+def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, as_json: bool) -> None:  # noqa: FBT001
+    """Show a run (its id, its session's id, or the beginning of either), a message, or an artifact.
+
+    WHAT is an id; artifact:ID shows an artifact.
+    """
+    if what.startswith("artifact:"):
+        _show_artifact(ledger, what)
+    elif is_uuid(what) and (message := ledger.find_by_id(what)) is not None:
+        _show_message(message, as_json=as_json)
+    else:
+        _show_run(ledger.run(what), limit, first, as_json=as_json)
+
+
+def _show_run(run: lk.Run, limit: int, first: int, *, as_json: bool) -> None:
+    parts = run.parts()
+    heads = parts.filter(parts["part_index"] == 0, parts["sequence_no"] >= first)
+    shown = heads if limit == 0 else heads.head(limit)
+    if as_json:
+        print_json({"run": run.facts, "messages": shown.to_dicts()})
+        return
+    _print_facts(run.facts)
+    columns: dict[str, tuple[str, Any]] = {
+        "sequence_no": ("#", count),
+        "step": ("step", count),
+        "created_at": ("time", lambda v: moment(v)[-8:] if v else "—"),
+        "kind": ("kind", str.lower),
+        "part_trust_level": ("trust", lambda v: v.lower().replace("_", " ")),
+        "token_count": ("tokens", tokens),
+        "what": ("", str),
+    }
+    rows = ({**row, "what": _what(row)} for row in shown.iter_rows(named=True))
+    print_table(rows, columns, right=["sequence_no", "step", "token_count"])
+    out = console()
+    if shown.height < heads.height:
+        out.print(f"{shown.height} of {plural(heads.height, 'message')} shown (--from, -n)")
+    children = run.children()
+    for child in children.iter_rows(named=True):
+        out.print(text(f"{child['relation']}: {child['run_id'][:8]}  {one_line(child['task'], 80)}"))
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    out = console()
+    out.print(text(f"Run {facts['run_id']}", "bold"), text(facts["relation"] or "main", "dim"))
+    lines = {
+        "session": facts["session_id"],
+        "task": one_line(facts["task"], 160) or "not recorded",
+        "agent": f"{facts['agent'] or 'unknown'} {facts['agent_version'] or ''}".strip(),
+        "models": ", ".join(facts["models"]) or "none",
+        "where": f"{facts['repository'] or 'unknown'} @ {facts['branch'] or 'unknown'}",
+        "when": f"{moment(facts['started_at'])} to {moment(facts['finished_at'])} ({duration(facts['duration_s'])})",
+        "steps": f"{count(facts['steps'])} model calls, {count(facts['tool_calls'])} tool calls, "
+        f"{count(facts['failed_tool_calls'])} failed, {count(facts['pending_tool_calls'])} without result, "
+        f"{count(facts['compactions'])} compactions",
+        "tokens": f"{tokens(facts['input_tokens'])} in ({tokens(facts['cache_read_tokens'])} from cache), "
+        f"{tokens(facts['output_tokens'])} out",
+        "cost": money(facts["cost"]) + (f" and {facts['unpriced_calls']} calls unpriced" if facts["unpriced_calls"] else ""),
+        "outcome": facts["outcome"] or "not recorded",
+        "source": facts["source_file"] or facts["source_format"] or "recorded live",
+    }
+    for name, value in lines.items():
+        out.print(text(f"  {name:<8} ", "dim").append_text(text(value)))
+
+
+def _what(row: dict[str, Any]) -> str:
+    named = " ".join(str(row[k]) for k in ("tool_name", "status") if row[k] and row[k] != "REQUESTED")
+    if row["part_type"] == "tool_call":
+        return f"{named} {one_line(row['data'], 100)}"
+    body = row["text"] if row["text"] is not None else row["data"]
+    return f"{named} {one_line(body, 100)}".strip()
+
+
+def _show_message(message: lk.AgentMessage, *, as_json: bool) -> None:
+    if as_json:
+        print_json(json.loads(message.model_dump_json()))
+        return
+    out = console()
+    out.print(text(f"{message.kind} by {message.actor}", "bold"), text(moment(message.created_at), "dim"))
+    out.print(text(f"  message {message.message_id}, #{message.sequence_no} of run {message.run_id}"))
+    out.print(text(f"  trust {message.trust_level}, visible to {message.visibility}, step {message.step}"))
+    if message.source:
+        out.print(text(f"  from {message.source.source_file}:{message.source.source_line}"))
+    for part in message.parts:
+        _print_part(part)
+
+
+def _print_part(part: Part) -> None:
+    out = console()
+    out.print(text(f"\n[{part.type}] {part.trust_level} {part.visibility}", "dim"))
+    fields = part.model_dump(mode="json", exclude_defaults=True)
+    body = fields.pop("text", None)
+    for name in ("type", "trust_level", "visibility", "content_type"):
+        fields.pop(name, None)
+    if fields:
+        out.print(text(json.dumps(fields, indent=2, ensure_ascii=False)))
+    if body:
+        out.print(text(body))
+
+
+def _show_artifact(ledger: lk.Ledger, reference: str) -> None:
+    content, media_type, label = ledger.artifact(reference)
+    if media_type.startswith("text/") or media_type.endswith("json"):
+        console().print(text(content.decode("utf-8", "replace")))
+    else:
+        console().print(f"{media_type}, {plural(len(content), 'byte')}, {label}")

@@ -1,0 +1,21 @@
+"""Cost of model calls: dated prices, exact sums. Frames in, frames out."""
+
+from __future__ import annotations
+
+from ledgerkit.cost.grouping import group_costs, totals, unpriced
+from ledgerkit.cost.price_file import LongContext, PriceFileError, PriceRow, TokenPrices
+from ledgerkit.cost.prices import PriceBook
+from ledgerkit.cost.pricing import PriceStatus, price_calls
+
+__all__ = [
+    "LongContext",
+    "PriceBook",
+    "PriceFileError",
+    "PriceRow",
+    "PriceStatus",
+    "TokenPrices",
+    "group_costs",
+    "price_calls",
+    "totals",
+    "unpriced",
+]
