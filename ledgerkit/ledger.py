@@ -30,7 +30,7 @@ _RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task
 _SHORTEST_PREFIX = 4
 
 
-def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None = None) -> Ledger:  # noqa: A001
+def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None = None) -> Ledger:
     """Opens a ledger, or creates one.
 
     Args:
@@ -235,12 +235,18 @@ class Ledger:
             UnknownNameError: If there is no such view.
         """
         if name is None:
-            return pl.DataFrame({"name": list(tables.VIEWS), "one_row_is": [v.one_row_is for v in tables.VIEWS.values()]})
+            return pl.DataFrame(
+                {"name": list(tables.VIEWS), "one_row_is": [v.one_row_is for v in tables.VIEWS.values()]}
+            )
         if name not in tables.VIEWS:
             raise errors.UnknownNameError.among("table", name, tables.VIEWS)
         columns = tables.VIEWS[name].columns
         return pl.DataFrame(
-            {"column": [c.name for c in columns], "type": [str(c.type) for c in columns], "doc": [c.doc for c in columns]}
+            {
+                "column": [c.name for c in columns],
+                "type": [str(c.type) for c in columns],
+                "doc": [c.doc for c in columns],
+            }
         )
 
     def _price(self, calls: pl.DataFrame) -> pl.DataFrame:
@@ -265,7 +271,8 @@ class Ledger:
             raise errors.UnknownNameError(f"No run or session {given!r}. List them with: ledgerkit runs", name=given)
         ids = found["run_id"].sort().to_list()
         raise errors.UnknownNameError(
-            f"{given!r} fits {found.height} runs: {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''}. Give more of the id.",
+            f"{given!r} fits {found.height} runs: {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''}. "
+            "Give more of the id.",
             name=given,
             available=ids,
         )

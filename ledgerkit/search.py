@@ -23,19 +23,19 @@ _SEARCH: Final = """
                 or a.media_type = 'application/json')
         where a.byte_count > 65536 and list_contains(p.artifact_refs, a.content_id)
             and contains(lower(decode(a.content)), $needle)
-            and not coalesce(contains(lower(text), $needle), false) and not coalesce(contains(lower(data), $needle), false)
+            and not coalesce(contains(lower(text), $needle), false)
+            and not coalesce(contains(lower(data), $needle), false)
     )
     select run_id, sequence_no, part_index, message_id, kind, tool_name, path, part_trust_level, created_at,
-        substr(found_in, greatest(1, strpos(lower(found_in), $needle) - $around), length($needle) + 2 * $around) as excerpt
+        substr(found_in, greatest(1, strpos(lower(found_in), $needle) - $around), length($needle) + 2 * $around)
+            as excerpt
     from hits
     where list_contains($visible, part_visibility) and ($kind is null or kind = $kind)
     order by created_at desc nulls last, run_id, sequence_no, part_index limit $limit
 """
 
 
-def search_parts(
-    database: Database, text: str, *, kind: str | None, limit: int, audience: Audience
-) -> pl.DataFrame:
+def search_parts(database: Database, text: str, *, kind: str | None, limit: int, audience: Audience) -> pl.DataFrame:
     """Parts that hold a text. See :meth:`ledgerkit.Ledger.search`."""
     visible = [level.value for level in Visibility if audience.may_see(level)]
     return database.frame(

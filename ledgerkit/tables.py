@@ -107,7 +107,9 @@ _PART = (
     Column("content_type", TEXT, "Media type of the content."),
     Column("part_trust_level", TEXT, "Where the content really comes from."),
     Column("part_visibility", TEXT, "Who may see the part."),
-    Column("text", TEXT, "The text as the model or the person saw it; the head of it where an artifact holds the whole."),
+    Column(
+        "text", TEXT, "The text as the model or the person saw it; the head of it where an artifact holds the whole."
+    ),
     Column("data", TEXT, "Structured content (JSON): a call's arguments, a result's fields, a verdict's counts."),
     Column("summary", TEXT, "A summary that the source recorded."),
     Column("artifact_refs", TEXTS, "Content ids of artifacts that hold the full content."),
@@ -142,7 +144,9 @@ HISTORY: Final = Table(
     "history",
     "a part of a message; every message has at least one",
     (
-        Column("run_date", TEXT, "Partition: UTC date of the run's first message as first imported; 1970-01-01 if none."),
+        Column(
+            "run_date", TEXT, "Partition: UTC date of the run's first message as first imported; 1970-01-01 if none."
+        ),
         *_RUN_KEYS,
         Column("revision", SMALL_INT, "Revision of the run; the highest one counts."),
         Column("sequence_no", INT, "Place of the message in its run: 0, 1, 2, … without gaps."),
@@ -239,7 +243,9 @@ IMPORTS: Final = Table(
         Column("fates", pa.list_(_FATE), "Counts by record type, fate and reason."),
         Column("quarantine", pa.list_(_QUARANTINED), "Every quarantined record: where, and why."),
         Column("sessions", TEXTS, "Sessions that the file holds records of."),
-        Column("record_keys", pa.list_(INT), "Hashes of the records of this import, in file order (for merging files)."),
+        Column(
+            "record_keys", pa.list_(INT), "Hashes of the records of this import, in file order (for merging files)."
+        ),
         Column("redaction", TEXT, "Redaction mode of the import: off, audit or on."),
         Column("imported_at", TIME, "When."),
     ),

@@ -24,7 +24,11 @@ _ALL = 0
 @json_option
 @reads_ledger
 def runs_command(
-    ledger: lk.Ledger, limit: int, model: str | None, repository: str | None, as_json: bool  # noqa: FBT001
+    ledger: lk.Ledger,
+    limit: int,
+    model: str | None,
+    repository: str | None,
+    as_json: bool,
 ) -> None:
     """List runs, the latest first, with their models, steps, tools, tokens and cost."""
     runs = ledger.runs()
@@ -82,7 +86,12 @@ def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
 @json_option
 @reads_ledger
 def search_command(
-    ledger: lk.Ledger, needle: str, kind: str | None, limit: int, audit: bool, as_json: bool  # noqa: FBT001
+    ledger: lk.Ledger,
+    needle: str,
+    kind: str | None,
+    limit: int,
+    audit: bool,
+    as_json: bool,
 ) -> None:
     """Find a text in all messages, whatever its case."""
     audience = lk.Audience.AUDIT if audit else lk.Audience.PEOPLE
@@ -115,7 +124,12 @@ def search_command(
 @json_option
 @reads_ledger
 def cost_command(
-    ledger: lk.Ledger, by: str, leaves: bool, prices: Path | None, limit: int, as_json: bool  # noqa: FBT001
+    ledger: lk.Ledger,
+    by: str,
+    leaves: bool,
+    prices: Path | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """What it cost, at the prices of each call's day. A call is counted once, whatever files repeat it."""
     if prices:
@@ -156,7 +170,7 @@ def _key(value: object) -> str:
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option
 @reads_ledger
-def sql_command(ledger: lk.Ledger, query: str | None, tables: bool, as_csv: bool, as_json: bool) -> None:  # noqa: FBT001
+def sql_command(ledger: lk.Ledger, query: str | None, tables: bool, as_csv: bool, as_json: bool) -> None:
     """Run one SQL query (DuckDB) over the ledger. Read only. QUERY may be - for standard input."""
     if tables or query is None:
         frame = ledger.describe(query)  # without a name: all of them
@@ -177,4 +191,3 @@ def _cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
     return one_line(value, 300)
-

@@ -64,7 +64,7 @@ def _with_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T], *, create: b
     return opened  # pyright: ignore[reportReturnType]
 
 
-class explained_errors:  # noqa: N801 - used as a statement
+class explained_errors:
     """Turns errors of ledgerkit into one line and exit code 2."""
 
     def __enter__(self) -> None:

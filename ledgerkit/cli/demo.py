@@ -31,7 +31,7 @@ And your own logs:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("demo"), show_default=True,
               help="Folder for the ledger and the report; what an earlier demo left there is replaced.")  # fmt: skip
 @json_option
-def demo_command(data: Path, out: Path, as_json: bool) -> None:  # noqa: FBT001
+def demo_command(data: Path, out: Path, as_json: bool) -> None:
     """Import the example runs, show them and what they cost, and write a report."""
     where = out / "demo.ledger"
     report = out / "report.html"

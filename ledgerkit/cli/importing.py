@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -23,7 +23,7 @@ _SHOWN_DAMAGE = 20
 @click.option("--keep-reasoning", is_flag=True, help="Keep hidden reasoning, as restricted artifacts.")
 @json_option
 @writes_ledger
-def import_command(ledger: lk.Ledger, paths: tuple[Path, ...], keep_reasoning: bool, as_json: bool) -> None:  # noqa: FBT001
+def import_command(ledger: lk.Ledger, paths: tuple[Path, ...], keep_reasoning: bool, as_json: bool) -> None:
     """Import agent logs: files, or folders with all files below them.
 
     Formats are recognised by content. Importing again adds nothing; a file that has grown continues.
@@ -43,7 +43,13 @@ def progress_bar(what: str, *, hidden: bool = False) -> Iterator[ProgressCallbac
     if hidden or not out.is_terminal:
         yield None
         return
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn(), TextColumn("{task.fields[file]}"))
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[file]}"),
+    )
     with Progress(*columns, console=out, transient=True) as bar:
         task = bar.add_task(what, total=None, file="")
 
@@ -56,7 +62,12 @@ def progress_bar(what: str, *, hidden: bool = False) -> Iterator[ProgressCallbac
 def account_json(account: lk.ImportAccount) -> dict[str, object]:
     """The account as JSON."""
     plain = account.model_dump(exclude={"details", "damage"})
-    return {**plain, "closes": account.closes, "details": account.details.to_dicts(), "damage": account.damage.to_dicts()}
+    return {
+        **plain,
+        "closes": account.closes,
+        "details": account.details.to_dicts(),
+        "damage": account.damage.to_dicts(),
+    }
 
 
 def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:

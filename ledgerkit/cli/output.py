@@ -53,7 +53,9 @@ def print_table(
     """
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", show_edge=False)
     for field, (heading, _) in columns.items():
-        table.add_column(heading, justify="right" if field in right else "left", overflow="fold", no_wrap=field in right)
+        table.add_column(
+            heading, justify="right" if field in right else "left", overflow="fold", no_wrap=field in right
+        )
     for row in rows:
         table.add_row(*(text(show(row.get(field))) for field, (_, show) in columns.items()))
     console().print(table)

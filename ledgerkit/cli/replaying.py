@@ -26,7 +26,7 @@ _STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "b
 @click.option("--visible", is_flag=True, help="List everything that was visible by then, not only what was new.")
 @json_option
 @reads_ledger
-def replay_command(ledger: lk.Ledger, run_id: str, at: int | None, visible: bool, as_json: bool) -> None:  # noqa: FBT001
+def replay_command(ledger: lk.Ledger, run_id: str, at: int | None, visible: bool, as_json: bool) -> None:
     """Step through a run: what the model could see by then, what it did, what came back.
 
     In a terminal: keys step through. Otherwise all steps are printed, or the one that --step names.
@@ -64,7 +64,9 @@ def _print_step(step: Step, total: int, *, visible: bool) -> None:
             "dim",
         )
     )
-    out.print(text(f"visible by then: {plural(step.visible.height, 'part')}, {tokens(step.visible_tokens)} tokens counted"))
+    out.print(
+        text(f"visible by then: {plural(step.visible.height, 'part')}, {tokens(step.visible_tokens)} tokens counted")
+    )
     _print_parts("visible" if visible else "entered", step.visible if visible else step.entered)
     for name in ("wrote", "came_back", "beside"):
         _print_parts(name, getattr(step, name))

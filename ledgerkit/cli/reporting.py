@@ -13,12 +13,18 @@ from ledgerkit.cli.output import console, print_json, text
 
 @click.command("report")
 @click.argument("run_id", required=False)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; without it report.html or RUN.html.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write; without it report.html or RUN.html."
+)
 @click.option("--audit", is_flag=True, help="For an audit: also what only audits may see.")
 @json_option
 @reads_ledger
 def report_command(
-    ledger: lk.Ledger, run_id: str | None, output: Path | None, audit: bool, as_json: bool  # noqa: FBT001
+    ledger: lk.Ledger,
+    run_id: str | None,
+    output: Path | None,
+    audit: bool,
+    as_json: bool,
 ) -> None:
     """Write an HTML report: of one run, or of the whole ledger.
 

@@ -21,7 +21,7 @@ from ledgerkit.reports.formatting import count, duration, moment, money, plural,
 @click.option("--from", "first", default=0, help="Sequence number of the first message to show.")
 @json_option
 @reads_ledger
-def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, as_json: bool) -> None:  # noqa: FBT001
+def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, as_json: bool) -> None:
     """Show a run (its id, its session's id, or the beginning of either), a message, or an artifact.
 
     WHAT is an id; artifact:ID shows an artifact.
@@ -76,7 +76,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
         f"{count(facts['compactions'])} compactions",
         "tokens": f"{tokens(facts['input_tokens'])} in ({tokens(facts['cache_read_tokens'])} from cache), "
         f"{tokens(facts['output_tokens'])} out",
-        "cost": money(facts["cost"]) + (f" and {facts['unpriced_calls']} calls unpriced" if facts["unpriced_calls"] else ""),
+        "cost": money(facts["cost"])
+        + (f" and {facts['unpriced_calls']} calls unpriced" if facts["unpriced_calls"] else ""),
         "outcome": facts["outcome"] or "not recorded",
         "source": facts["source_file"] or facts["source_format"] or "recorded live",
     }

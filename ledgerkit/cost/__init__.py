@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ledgerkit.cost.grouping import group_costs, totals, unpriced
-from ledgerkit.cost.price_file import LongContext, PriceFileError, PriceRow, TokenPrices
+from ledgerkit.cost.price_file import LongContext, PriceRow, TokenPrices
 from ledgerkit.cost.prices import PriceBook
 from ledgerkit.cost.pricing import PriceStatus, price_calls
 
 __all__ = [
     "LongContext",
     "PriceBook",
-    "PriceFileError",
     "PriceRow",
     "PriceStatus",
     "TokenPrices",

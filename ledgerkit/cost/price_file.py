@@ -19,15 +19,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ledgerkit.cost.leaves import MAX_PRICE, MAX_TOKENS
 from ledgerkit.cost.terms import ALWAYS, STANDARD, Steps, Terms, tier_name
-from ledgerkit.errors import LedgerkitError
+from ledgerkit.errors import PriceFileError
 
 MAX_PRICE_DECIMALS: Final = 18
 UNNAMED_SOURCE: Final = "own price row"
 _SHOWN: Final = 60
-
-
-class PriceFileError(LedgerkitError, ValueError):
-    """A price file that cannot be read or does not say what a price file must."""
 
 
 _Name = Annotated[str, Field(min_length=1)]

@@ -31,6 +31,7 @@ from ledgerkit.importers.drafts import (
     UsageDraft,
 )
 from ledgerkit.importers.reader import Damage, Line, read_json_lines
+from ledgerkit.importers.shapes import is_list, is_object, objects_of
 from ledgerkit.protocol.columns import part_columns
 from ledgerkit.protocol.messages import AgentMessage, parse_message
 from ledgerkit.protocol.parts import Part
@@ -45,7 +46,7 @@ _FACTS: Final = ("working_directory", "branch", "repository", "agent", "agent_ve
 
 def sniff(values: list[Any]) -> bool:
     """Whether the first value of a file says that it is one of ours."""
-    return isinstance(values[0], dict) and values[0].get("type") == NAME
+    return is_object(values[0]) and values[0].get("type") == NAME
 
 
 def read(
@@ -53,8 +54,8 @@ def read(
     *,
     offset: int = 0,
     line: int = 1,
-    known_calls: Mapping[str, str] | None = None,  # noqa: ARG001 - our messages name their tools
-    keep_reasoning: bool = False,  # noqa: ARG001 - the format holds none
+    known_calls: Mapping[str, str] | None = None,
+    keep_reasoning: bool = False,
     measure: Callable[[str], str],
 ) -> ParsedFile:
     """Reads a session file. It is always read whole: lines refer to lines before them."""
@@ -68,7 +69,7 @@ def read(
                 raise ProtocolError(item.reason)
             reading.take(item)
         except ProtocolError as error:
-            kind = item.value.get("type") if isinstance(item, Line) and isinstance(item.value, dict) else "damaged"
+            kind = item.value.get("type") if isinstance(item, Line) and is_object(item.value) else "damaged"
             reading.quarantined.append(Quarantined(item.number, item.offset, item.size, str(error), str(kind)))
     return parsed
 
@@ -86,7 +87,7 @@ class _Reading:
 
     def take(self, item: Line) -> None:
         value = item.value
-        if not isinstance(value, dict):
+        if not is_object(value):
             raise ProtocolError("not a JSON object")
         kind = value.get("type")
         draft = RecordDraft(item.number, item.offset, str(kind), _digest(value), session=self._session)
@@ -102,7 +103,9 @@ class _Reading:
 
     def _header(self, value: JsonObject, draft: RecordDraft) -> None:
         if value.get("version") != VERSION:
-            raise ProtocolError(f"version {value.get('version')!r}; this ledgerkit reads {VERSION}. Upgrade agent-ledgerkit.")
+            raise ProtocolError(
+                f"version {value.get('version')!r}; this ledgerkit reads {VERSION}. Upgrade agent-ledgerkit."
+            )
         self._session = _required_text(value, "session_id")
         draft.skipped = "stands on every message of the file"
 
@@ -131,13 +134,14 @@ class _Reading:
         whole["system"] = self._resolved(value.get("system"))
         whole["tools"] = self._resolved(value.get("tools"))
         whole["messages"] = [
-            {**message, "content": self._resolved(message.get("content"))} for message in value.get("messages") or []
+            {**message, "content": self._resolved(message.get("content"))}
+            for message in objects_of(value.get("messages"))
         ]
         self._requests[_required_text(value, "call_id")] = whole
         draft.skipped = "stands on the first message of its call"
 
     def _resolved(self, ids: object) -> list[Any]:
-        if not isinstance(ids, list):
+        if not is_list(ids):
             raise ProtocolError("a request lists the ids of its blocks")
         missing = [i for i in ids if i not in self._blocks]
         if missing:
@@ -202,7 +206,9 @@ class _Reading:
         kind, _, target = reference.partition(":")
         name, mark, rest = target.partition("#")
         if kind == "artifact" and name in self._artifacts:
-            return f"artifact:{self._measure(self._artifacts[name].content.decode('utf-8', 'surrogatepass'))}{mark}{rest}"
+            return (
+                f"artifact:{self._measure(self._artifacts[name].content.decode('utf-8', 'surrogatepass'))}{mark}{rest}"
+            )
         return reference
 
 

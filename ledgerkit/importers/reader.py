@@ -1,6 +1,6 @@
-"""The tolerant reader: every JSON object that a JSON Lines file holds, and where everything else stands.
+r"""The tolerant reader: every JSON object that a JSON Lines file holds, and where everything else stands.
 
-Lines end at ``\\n`` and nowhere else (U+2028 inside a string does not end a line). A damaged line never costs
+Lines end at ``\n`` and nowhere else (U+2028 inside a string does not end a line). A damaged line never costs
 more than itself: glued objects are taken apart, invalid UTF-8 and lone surrogates are replaced and flagged, the
 rest is reported with line, offset and reason. A last line without its newline is a record if it is complete,
 and otherwise torn: the reader's cursor stays before it, so that a later reading picks it up.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -96,7 +96,7 @@ def is_compressed(path: Path) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], int]]:
+def _opened(path: Path) -> Generator[tuple[IO[bytes], int]]:
     """The bytes of a file, and where they end. Offsets in a compressed file are offsets in what it unpacks to."""
     if is_compressed(path):
         with gzip.open(path) as file:
@@ -150,7 +150,7 @@ def _constant(name: str) -> str:
 _DECODER = json.JSONDecoder(parse_constant=_constant, strict=False)
 
 
-def _without_surrogates(value: Any) -> tuple[Any, bool]:
+def _without_surrogates(value: object) -> tuple[object, bool]:
     """The value with lone surrogates replaced, and whether there were any."""
     text = json.dumps(value, ensure_ascii=False)
     try:

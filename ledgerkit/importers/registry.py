@@ -28,7 +28,9 @@ class Reader(Protocol):
         known_calls: Mapping[str, str] | None = None,
         keep_reasoning: bool = False,
         measure: Callable[[str], str],
-    ) -> ParsedFile: ...
+    ) -> ParsedFile:
+        """What the file holds."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

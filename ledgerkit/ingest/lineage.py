@@ -50,7 +50,11 @@ def lineage(draft: RecordDraft, key: int) -> JsonObject:
         "links": [[link.run_key, link.tool_call_id] for link in draft.links],
         "facts": facts,
     }
-    return {name: value for name, value in remembered.items() if value is not None and value is not False and value not in ([], {})}
+    return {
+        name: value
+        for name, value in remembered.items()
+        if value is not None and value is not False and value not in ([], {})
+    }
 
 
 def item_of_draft(draft: RecordDraft, key: int, message_ids: list[str]) -> Item:
@@ -87,9 +91,8 @@ def items_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     items: dict[int, Item] = {}
     current: Item | None = None
     for row in rows:
-        metadata = json.loads(row["metadata"]) if row["metadata"] else {}
-        remembered = metadata.get("record")
-        if remembered and "key" in remembered:
+        remembered = _remembered(row["metadata"])
+        if remembered is not None:
             current = _item(remembered, row)
             items[current.key] = current
         if current is None:
@@ -99,6 +102,11 @@ def items_of_rows(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
         if row["tool_call_id"] and row["part_type"] in ("tool_call", "tool_result"):
             (current.asked if row["part_type"] == "tool_call" else current.answered).append(row["tool_call_id"])
     return list(items.values())
+
+
+def _remembered(metadata: str | None) -> JsonObject | None:
+    decoded: JsonObject = json.loads(metadata) if metadata else {}
+    return decoded.get("record")
 
 
 def _item(remembered: JsonObject, row: Mapping[str, Any]) -> Item:

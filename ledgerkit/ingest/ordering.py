@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 _NO_TIME = 1 << 62
 
@@ -55,7 +56,7 @@ def _topological(ordered: Sequence[Sequence[int]], rank: Mapping[int, tuple[int,
     followers: dict[int, set[int]] = {key: set() for key in rank}
     waiting = dict.fromkeys(rank, 0)
     for sequence in ordered:
-        for before, after in zip(sequence, sequence[1:], strict=False):
+        for before, after in pairwise(sequence):
             if after not in followers[before]:
                 followers[before].add(after)
                 waiting[after] += 1

@@ -53,7 +53,12 @@ class RowBuilder:
         self._counted_at: list[int] = []
 
     def add(
-        self, record: RecordDraft, remembered: dict[str, Any], message_ids: list[str], standings: list[Standing], file: str
+        self,
+        record: RecordDraft,
+        remembered: dict[str, Any],
+        message_ids: list[str],
+        standings: list[Standing],
+        file: str,
     ) -> None:
         """Adds the messages of a record, each at its standing."""
         for number, message in enumerate(record.messages):

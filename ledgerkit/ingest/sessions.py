@@ -225,11 +225,8 @@ class _Writing:
         if not moved:
             return
         places = pl.DataFrame([{"message_id": mid, **_fields(at)} for mid, at in moved.items()])
-        rows = pl.from_arrow(
-            self._database.arrow("select * from current_history where session_id = $id", {"id": session.session_id})
-        )
+        rows = self._database.frame("select * from current_history where session_id = $id", {"id": session.session_id})
         kept = [n for n in tables.HISTORY.names if n not in places.columns or n == "message_id"]
-        assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table, not one column
         copied = rows.select([n for n in kept if n in rows.columns]).join(places, on="message_id", how="inner")
         self._copied.append(copied.select(tables.HISTORY.names).to_arrow().cast(tables.HISTORY.schema))
 
@@ -318,4 +315,3 @@ def _fields(standing: Standing) -> dict[str, Any]:
 def _run_date(shape: RunShape) -> str:
     first = next((item.created_at for item in shape.items if item.created_at is not None), None)
     return NO_DATE if first is None else datetime.fromtimestamp(first / 1e6, UTC).date().isoformat()
-

@@ -1,0 +1,1 @@
+"""Storage: the only package that touches Delta tables and DuckDB. It knows nothing of log formats."""

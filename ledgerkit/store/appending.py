@@ -104,7 +104,9 @@ class Appender:
             [{name: row.get(name) for name in tables.HISTORY.names} for row in rows], schema=tables.HISTORY.schema
         )
         transaction = f"append/{message.run_id}/{revision}/{message.sequence_no}"
-        self._store.append("artifacts", contents.rows(self._database, None), transaction=f"artifacts/{message.message_id}")
+        self._store.append(
+            "artifacts", contents.rows(self._database, None), transaction=f"artifacts/{message.message_id}"
+        )
         return self._store.append("history", table, transaction=transaction)
 
     def _part(self, message: AgentMessage, index: int, contents: Contents) -> dict[str, object]:

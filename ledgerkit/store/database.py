@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import duckdb
 import polars as pl
@@ -163,5 +163,7 @@ def _sql_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return _sql_type(kind.value_type) + "[]"
     if pa.types.is_struct(kind):
-        return "STRUCT(" + ", ".join(f'"{f.name}" {_sql_type(f.type)}' for f in kind) + ")"
+        struct: Any = kind  # its fields have no types in the stubs
+        fields = [struct.field(index) for index in range(struct.num_fields)]
+        return "STRUCT(" + ", ".join(f'"{field.name}" {_sql_type(field.type)}' for field in fields) + ")"
     raise errors.LedgerFormatError(f"No SQL type for {kind}.")

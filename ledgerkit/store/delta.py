@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import (
     BloomFilterProperties,
     ColumnProperties,
@@ -90,7 +89,7 @@ class DeltaStore:
         table = TABLES[name]
         rows = rows.select(list(table.names)).cast(table.schema)
         if table.sort_by:
-            rows = rows.take(pc.sort_indices(rows, sort_keys=[(key, "ascending") for key in table.sort_by]))
+            rows = rows.sort_by([(key, "ascending") for key in table.sort_by])  # pyright: ignore[reportUnknownMemberType]
         for _ in range(_ATTEMPTS):
             handle = self.handle(name)
             if handle.transaction_version(transaction) is not None:
@@ -132,12 +131,12 @@ def _write(handle: DeltaTable, rows: pa.Table, table: Table, transaction: str) -
 
 def _writer_properties(table: Table) -> WriterProperties:
     columns = {
-        name: ColumnProperties(bloom_filter_properties=BloomFilterProperties(True, 0.01, ROW_GROUP_ROWS))
+        name: ColumnProperties(
+            bloom_filter_properties=BloomFilterProperties(set_bloom_filter_enabled=True, fpp=0.01, ndv=ROW_GROUP_ROWS)
+        )
         for name in _ID_COLUMNS.get(table.name, ())
     }
     bulky = {"history": ("text", "data", "metadata"), "artifacts": ("content",)}.get(table.name, ())
     columns |= {name: ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE") for name in bulky}
     rows = 64 if table.name == "artifacts" else ROW_GROUP_ROWS
-    return WriterProperties(
-        compression="ZSTD", compression_level=3, max_row_group_size=rows, column_properties=columns
-    )
+    return WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=rows, column_properties=columns)

@@ -10,7 +10,14 @@ from ledgerkit.protocol.columns import message_from_columns, part_from_columns
 from ledgerkit.protocol.messages import AgentMessage, MessageRange
 from ledgerkit.store.database import Database
 
-_ROWS = "select * from current_history where {} order by sequence_no, part_index"
+_OF_RUN = """
+    select * from current_history
+    where session_id = $session_id and run_id = $run_id and sequence_no between $first and $last
+    order by sequence_no, part_index
+"""
+_OF_MESSAGE = "select * from current_history where message_id = $message_id order by part_index"
+_ANY = "select 1 from current_history where session_id = $session_id and run_id = $run_id limit 1"
+_END = (1 << 63) - 1
 
 
 def list_messages(
@@ -21,15 +28,12 @@ def list_messages(
     Raises:
         UnknownNameError: If the session has no such run.
     """
-    where = "session_id = $session_id and run_id = $run_id"
-    parameters: dict[str, object] = {"session_id": session_id, "run_id": run_id}
-    if message_range is not None:
-        where += " and sequence_no between $first and $last"
-        parameters |= {"first": message_range.first, "last": message_range.last}
-    rows = database.frame(_ROWS.format(where), parameters).to_dicts()
+    wanted = (0, _END) if message_range is None else (message_range.first, message_range.last)
+    parameters = {"session_id": session_id, "run_id": run_id, "first": wanted[0], "last": wanted[1]}
+    rows = database.frame(_OF_RUN, parameters).to_dicts()
     if not rows and not _has_run(database, session_id, run_id):
         raise errors.UnknownNameError(
-            f"Session {session_id!r} has no run {run_id!r}. List runs with: select session_id, run_id from runs",
+            f"Session {session_id!r} has no run {run_id!r}. List them with: ledgerkit runs",
             name=run_id,
         )
     return _messages(rows)
@@ -37,16 +41,12 @@ def list_messages(
 
 def find_by_id(database: Database, message_id: str) -> AgentMessage | None:
     """A message by its id; ``None`` if there is none."""
-    rows = database.frame(_ROWS.format("message_id = $message_id"), {"message_id": message_id}).to_dicts()
+    rows = database.frame(_OF_MESSAGE, {"message_id": message_id}).to_dicts()
     return next(iter(_messages(rows)), None)
 
 
 def _has_run(database: Database, session_id: str, run_id: str) -> bool:
-    found = database.frame(
-        "select 1 from current_history where session_id = $session_id and run_id = $run_id limit 1",
-        {"session_id": session_id, "run_id": run_id},
-    )
-    return found.height > 0
+    return database.frame(_ANY, {"session_id": session_id, "run_id": run_id}).height > 0
 
 
 def _messages(rows: Iterable[Mapping[str, object]]) -> list[AgentMessage]:

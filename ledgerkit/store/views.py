@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 _MESSAGE_COLUMNS: Final = (
-    "session_id, run_id, sequence_no, message_id, kind, trust_level, visibility, actor, created_at, step, visible_from, "
-    "parent_message_id, trace_id, idempotency_key, import_id, source_file, source_offset, source_line, source_record"
+    "session_id, run_id, sequence_no, message_id, kind, trust_level, visibility, actor, created_at, step, "
+    "visible_from, parent_message_id, trace_id, idempotency_key, import_id, source_file, source_offset, "
+    "source_line, source_record"
 )
 _PART_COLUMNS: Final = (
     "part_id, part_type, content_type, part_trust_level, part_visibility, text, data, summary, artifact_refs, "
@@ -139,7 +140,8 @@ MODEL_CALLS: Final = f"""
         qualify row_number() over (partition by run_id, call_id order by sequence_no desc) = 1
     )
     select c.session_id, c.run_id, if(any_model = '<synthetic>', null, c.step) as step, c.message_id, c.created_at,
-        c.finished_at, c.call_id, coalesce(u.model, any_model) as model, coalesce(u.provider, any_provider) as provider,
+        c.finished_at, c.call_id, coalesce(u.model, any_model) as model,
+        coalesce(u.provider, any_provider) as provider,
         u.* exclude (run_id, call_id, model, provider, billed, billed_reason, usage_rows),
         coalesce(u.usage_rows, 0) as usage_rows, coalesce(u.billed, false) as billed,
         if(u.call_id is null, 'no usage recorded', u.billed_reason) as billed_reason
@@ -150,8 +152,8 @@ RUNS: Final = """
     with spans as (
         select session_id, run_id, min(created_at) as started_at, max(created_at) as finished_at,
             count(distinct message_id) as messages,
-            count(distinct message_id) filter (kind = 'ERROR_EVENT' and error_category is distinct from 'unknown_record')
-                as errors,
+            count(distinct message_id) filter (
+                kind = 'ERROR_EVENT' and error_category is distinct from 'unknown_record') as errors,
             count(distinct message_id) filter (error_category = 'unknown_record') as unknown_records
         from current_history group by session_id, run_id
     ), asked as (
@@ -185,7 +187,8 @@ RUNS: Final = """
         epoch_us(s.finished_at - s.started_at) / 1e6 as duration_s, s.messages, coalesce(c.steps, 0) as steps,
         coalesce(t.tool_calls, 0) as tool_calls, coalesce(t.failed_tool_calls, 0) as failed_tool_calls,
         coalesce(t.pending_tool_calls, 0) as pending_tool_calls, s.errors, s.unknown_records,
-        coalesce(k.compactions, 0) as compactions, c.input_tokens, c.cache_read_tokens, c.output_tokens, j.outcome, a.task
+        coalesce(k.compactions, 0) as compactions, c.input_tokens, c.cache_read_tokens, c.output_tokens,
+        j.outcome, a.task
     from spans s left join latest_runs r using (run_id) left join calls c using (run_id)
         left join models m using (run_id) left join tools t using (run_id) left join asked a using (run_id)
         left join compacted k using (run_id) left join judged j using (run_id)

@@ -108,10 +108,13 @@ def test_a_file_gives_the_values_that_were_computed_independently(name: str, cor
     assert _usage(last) == value("usage")
     if not recovered:
         assert last.height == want["api_calls"]
-        spread = own_rows.group_by("call_id").agg(n=pl.col("output_tokens").n_unique(), top=pl.col("output_tokens").max())
+        spread = own_rows.group_by("call_id").agg(
+            n=pl.col("output_tokens").n_unique(), top=pl.col("output_tokens").max()
+        )
         assert spread.filter(pl.col("n") > 1).height == want["groups_changing"]
-        assert last.join(spread, on="call_id").filter(pl.col("output_tokens") != pl.col("top")).height == (
-            want["usage_max_ne_last"]
+        assert (
+            last.join(spread, on="call_id").filter(pl.col("output_tokens") != pl.col("top")).height
+            == (want["usage_max_ne_last"])
         )
         message = pl.col("call_id").str.replace(r"^(msg[^:]*):.*$", "$1")
         by_message = own_rows.sort("at").group_by(message).last()
@@ -124,7 +127,9 @@ def test_a_file_gives_the_values_that_were_computed_independently(name: str, cor
     synthetic = pl.concat([last, embedded_last]).filter(pl.col("model") == "<synthetic>")
     assert billed.height + synthetic.height == last.height + embedded_last.height
     # Versions and models.
-    versions = ledger.sql("select distinct metadata->>'$.record.facts.agent_version' as v from messages where v is not null")
+    versions = ledger.sql(
+        "select distinct metadata->>'$.record.facts.agent_version' as v from messages where v is not null"
+    )
     assert set(versions["v"]) == set(want["versions"]) - _unstored_versions(corpus / name)
     assert set(own.filter(pl.col("call_id").is_not_null())["model"].drop_nulls()) | set(
         own.filter(pl.col("model").is_not_null())["model"]

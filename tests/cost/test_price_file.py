@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ledgerkit.cost import PriceBook, PriceFileError, price_calls
-from ledgerkit.errors import LedgerkitError
+from ledgerkit.cost import PriceBook, price_calls
+from ledgerkit.errors import LedgerkitError, PriceFileError
 
 Calls = Callable[..., pl.DataFrame]
 

@@ -30,25 +30,26 @@ from ledgerkit.importers.drafts import (
     RunFacts,
 )
 from ledgerkit.importers.reader import Damage, Line, is_compressed, read_json_lines
+from ledgerkit.importers.shapes import is_object, nonempty_text, objects_of
 from ledgerkit.protocol.vocabulary import MessageKind, RunRelation, TrustLevel
 
 NAME: Final = "claude-code"
 _TYPES: Final = frozenset(
-    "user assistant system summary progress attachment file-history-snapshot queue-operation".split()
+    {"user", "assistant", "system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation"}
 )
 _SKIPPED_PROGRESS: Final = "progress of a running tool or hook; its result is a record of its own"
 
 
 def sniff(values: list[Any]) -> bool:
     """Whether the first JSON values of a file look like Claude Code records."""
-    records = [value for value in values if isinstance(value, dict)]
+    records = [value for value in values if is_object(value)]
     known = [record for record in records if record.get("type") in _TYPES]
     return bool(known) and any(_is_ours(record) for record in known)
 
 
 def _is_ours(record: JsonObject) -> bool:
     if record["type"] in ("user", "assistant"):
-        return isinstance(record.get("message"), dict) and "content" in record["message"]
+        return is_object(record.get("message")) and "content" in record["message"]
     if record["type"] == "summary":
         return "leafUuid" in record
     return "sessionId" in record or "messageId" in record
@@ -113,7 +114,7 @@ class _Reading:
 
     def take(self, item: Line) -> None:
         record = item.value
-        if not isinstance(record, dict):
+        if not is_object(record):
             self.quarantined.append(Quarantined(item.number, item.offset, item.size, "not a JSON object", "no object"))
             return
         problem = _shape_problem(record)
@@ -130,7 +131,7 @@ class _Reading:
         data = record.get("data")
         kind = record.get("type")
         if kind == "progress":
-            if isinstance(data, dict) and data.get("type") == "agent_progress" and _embedded_record(data):
+            if is_object(data) and data.get("type") == "agent_progress" and _embedded_record(data):
                 return self._embedded(record, data, item)
             return self._skipped(record, item)
         draft = _envelope(record, item)
@@ -150,11 +151,11 @@ class _Reading:
         draft.is_model_call = message.get("model") != conversation.SYNTHETIC_MODEL
         draft.node = Node.CALL if draft.is_model_call else Node.PASSIVE
         draft.call_id = _call_id(message, record) or f"record:{draft.native_id or f'{draft.digest}:{draft.line}'}"
-        for block in message["content"] if isinstance(message.get("content"), list) else []:
-            if isinstance(block, dict) and isinstance(block.get("id"), str) and "name" in block:
+        for block in objects_of(message.get("content")):
+            if isinstance(block.get("id"), str) and "name" in block:
                 self.calls[block["id"]] = block
                 arguments = block.get("input")
-                if isinstance(arguments, dict) and isinstance(arguments.get("prompt"), str):
+                if is_object(arguments) and isinstance(arguments.get("prompt"), str):
                     self._started_by[arguments["prompt"]] = block["id"]
         if not draft.messages:
             draft.messages = [_empty_answer(message)]
@@ -179,7 +180,7 @@ class _Reading:
         inner["agentId"] = data.get("agentId") or record.get("parentToolUseID")
         draft = self._draft(inner, item)
         draft.record_type = "progress/agent_progress"
-        draft.embedded, draft.line_id = True, _text(record.get("uuid"))
+        draft.embedded, draft.line_id = True, nonempty_text(record.get("uuid"))
         parent = record.get("parentToolUseID")
         if isinstance(inner["agentId"], str) and isinstance(parent, str):
             draft.links = [Link(inner["agentId"], parent)]
@@ -188,7 +189,7 @@ class _Reading:
     def _skipped(self, record: JsonObject, item: Line) -> RecordDraft:
         draft = _envelope(record, item)
         data = record.get("data")
-        draft.record_type = f"progress/{data.get('type')}" if isinstance(data, dict) else "progress"
+        draft.record_type = f"progress/{data.get('type')}" if is_object(data) else "progress"
         draft.skipped = _SKIPPED_PROGRESS
         if draft.native_id:
             self._skipped_parents[draft.native_id] = draft.parent
@@ -212,7 +213,7 @@ def _shape_problem(record: JsonObject) -> str | None:
     kind = record.get("type")
     if kind in ("user", "assistant"):
         message = record.get("message")
-        if not isinstance(message, dict):
+        if not is_object(message):
             return f"{kind} record without a message object"
         if not isinstance(message.get("content"), str | list | None):
             return f"{kind} record whose content is neither text nor a list"
@@ -221,7 +222,7 @@ def _shape_problem(record: JsonObject) -> str | None:
 
 def _embedded_record(data: JsonObject) -> bool:
     inner = data.get("message")
-    return isinstance(inner, dict) and inner.get("type") in ("user", "assistant") and _shape_problem(inner) is None
+    return is_object(inner) and inner.get("type") in ("user", "assistant") and _shape_problem(inner) is None
 
 
 def _other(record: JsonObject) -> MessageDraft:
@@ -236,7 +237,7 @@ def _other(record: JsonObject) -> MessageDraft:
 def _envelope(record: JsonObject, item: Line) -> RecordDraft:
     kind, subtype = record.get("type"), record.get("subtype")
     attachment = record.get("attachment")
-    if isinstance(attachment, dict):
+    if is_object(attachment):
         subtype = attachment.get("type")
     agent = record.get("agentId") if isinstance(record.get("agentId"), str) else None
     sidechain = record.get("isSidechain") is True
@@ -248,16 +249,16 @@ def _envelope(record: JsonObject, item: Line) -> RecordDraft:
         digest=_digest(record),
         session=session if isinstance(session, str) and session else None,
         native_id=record.get("uuid") if isinstance(record.get("uuid"), str) else None,
-        parent=_text(record.get("parentUuid")) or _text(record.get("logicalParentUuid")),
+        parent=nonempty_text(record.get("parentUuid")) or nonempty_text(record.get("logicalParentUuid")),
         run_key=_run_key(record, agent, sidechain=sidechain),
         relation=_relation(agent, sidechain=sidechain),
         created_at=_time(record.get("timestamp")) or _snapshot_time(record),
         facts=RunFacts(
-            working_directory=_text(record.get("cwd")),
-            branch=_text(record.get("gitBranch")),
-            repository=_text(record.get("prRepository")),
-            agent_version=_text(record.get("version")),
-            title=_text(record.get("customTitle")) or _text(record.get("aiTitle")),
+            working_directory=nonempty_text(record.get("cwd")),
+            branch=nonempty_text(record.get("gitBranch")),
+            repository=nonempty_text(record.get("prRepository")),
+            agent_version=nonempty_text(record.get("version")),
+            title=nonempty_text(record.get("customTitle")) or nonempty_text(record.get("aiTitle")),
         ),
     )
 
@@ -281,25 +282,25 @@ def _kept_envelope(record: JsonObject) -> JsonObject:
     """The fields of an envelope that no column holds and that may matter to somebody."""
     kept = {key: record[key] for key in _KEPT if record.get(key) not in (None, "", [], {}, False)}
     message = record.get("message")
-    if isinstance(message, dict):
+    if is_object(message):
         if message.get("stop_reason"):
             kept["stop_reason"] = message["stop_reason"]
         usage = message.get("usage")
-        if isinstance(usage, dict):
+        if is_object(usage):
             extra = {k: usage[k] for k in ("server_tool_use", "speed", "inference_geo") if usage.get(k)}
             kept |= {"usage": extra} if extra else {}
     return kept
 
 
 _KEPT: Final = (
-    "type", "slug", "requestId", "permissionMode", "isMeta", "isCompactSummary",
-    "toolDenialKind", "origin", "sourceToolUseID", "agentId", "effort", "userType", "isApiErrorMessage", "apiErrorStatus",
-    "interruptedMessageId", "supersedesUuids", "attributionSkill", "attributionAgent", "isAbortedMidStream",
-)  # fmt: skip
+    *("type", "slug", "requestId", "agentId", "userType", "origin", "effort", "permissionMode"),
+    *("isMeta", "isCompactSummary", "isApiErrorMessage", "apiErrorStatus", "isAbortedMidStream", "toolDenialKind"),
+    *("sourceToolUseID", "interruptedMessageId", "supersedesUuids", "attributionSkill", "attributionAgent"),
+)
 
 
 def _call_id(message: JsonObject, record: JsonObject) -> str | None:
-    native, request = _text(message.get("id")), _text(record.get("requestId"))
+    native, request = nonempty_text(message.get("id")), nonempty_text(record.get("requestId"))
     if native:
         return f"{native}:{request}" if request else native
     return None
@@ -308,20 +309,16 @@ def _call_id(message: JsonObject, record: JsonObject) -> str | None:
 def _digest(record: JsonObject) -> str:
     """Hash of what a record says: the same in every copy of it, whatever its envelope."""
     message = record.get("message")
-    if isinstance(message, dict):
+    if is_object(message):
         says: Any = [record.get("type"), message.get("id"), message.get("model"), message.get("content")]
     else:
         says = {k: v for k, v in record.items() if k not in ("sessionId", "session_id", "cwd", "gitBranch", "version")}
     return hashlib.blake2b(msgspec.json.encode(says), digest_size=8).hexdigest()
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
 def _snapshot_time(record: JsonObject) -> int | None:
     snapshot = record.get("snapshot")
-    return _time(snapshot.get("timestamp")) if isinstance(snapshot, dict) else None
+    return _time(snapshot.get("timestamp")) if is_object(snapshot) else None
 
 
 def _time(value: object) -> int | None:
@@ -333,4 +330,3 @@ def _time(value: object) -> int | None:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return round(moment.timestamp() * 1_000_000)
-

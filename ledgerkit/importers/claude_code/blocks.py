@@ -10,9 +10,12 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import Any
+from typing import TypedDict
+
+from typing_extensions import Unpack
 
 from ledgerkit.importers.drafts import Blob, JsonObject, PartDraft
+from ledgerkit.importers.shapes import is_list, is_object
 from ledgerkit.protocol.toolcalls import arguments_hash
 from ledgerkit.protocol.vocabulary import PartType, ToolStatus, TrustLevel, Visibility
 
@@ -20,12 +23,22 @@ JSON_TYPE = "application/json"
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
-def text_part(text: str, trust: TrustLevel, **labels: Any) -> PartDraft:
+class PartLabels(TypedDict, total=False):
+    """What may be said of a part beside its content and trust."""
+
+    visibility: Visibility
+    tool_call_id: str | None
+    tool_name: str | None
+    path: str | None
+    error_category: str | None
+
+
+def text_part(text: str, trust: TrustLevel, **labels: Unpack[PartLabels]) -> PartDraft:
     """A plain text."""
     return PartDraft(part_type=PartType.TEXT, trust=trust, text=text, **labels)
 
 
-def json_part(value: object, trust: TrustLevel, **labels: Any) -> PartDraft:
+def json_part(value: object, trust: TrustLevel, **labels: Unpack[PartLabels]) -> PartDraft:
     """A structured value kept as it stands."""
     return PartDraft(part_type=PartType.JSON, trust=trust, data=value, content_type=JSON_TYPE, **labels)
 
@@ -47,7 +60,7 @@ def call_part(block: JsonObject, created_at: int | None) -> PartDraft:
         content_type=JSON_TYPE,
         tool_call_id=call_id if isinstance(call_id, str) and call_id else unidentified(block),
         tool_name=name if isinstance(name, str) else None,
-        arguments_hash=arguments_hash(arguments if isinstance(arguments, dict) else {"value": arguments}),
+        arguments_hash=arguments_hash(arguments if is_object(arguments) else {"value": arguments}),
         status=ToolStatus.REQUESTED,
         started_at=created_at,
         path=_path_argument(arguments),
@@ -55,7 +68,7 @@ def call_part(block: JsonObject, created_at: int | None) -> PartDraft:
 
 
 def _path_argument(arguments: object) -> str | None:
-    if isinstance(arguments, dict):
+    if is_object(arguments):
         for key in ("file_path", "notebook_path", "path"):
             if isinstance(arguments.get(key), str):
                 return arguments[key]
@@ -78,10 +91,10 @@ def reasoning_part(block: JsonObject, *, keep: bool) -> PartDraft:
     )
 
 
-def media_part(block: JsonObject, trust: TrustLevel, **labels: Any) -> PartDraft:
+def media_part(block: JsonObject, trust: TrustLevel, **labels: Unpack[PartLabels]) -> PartDraft:
     """An image or document: its bytes become an artifact."""
     source = block.get("source")
-    source = source if isinstance(source, dict) else {}
+    source = source if is_object(source) else {}
     named = source.get("media_type")
     media_type = named if isinstance(named, str) and _MEDIA_TYPE.fullmatch(named) else "application/octet-stream"
     payload = source.get("data")
@@ -111,14 +124,14 @@ def result_texts(content: object) -> tuple[str, list[JsonObject]]:
     """The text of a result's content, and its blocks that are not text."""
     if isinstance(content, str):
         return content, []
-    if not isinstance(content, list):
+    if not is_list(content):
         return "" if content is None else str(content), []
     texts: list[str] = []
     others: list[JsonObject] = []
     for block in content:
-        if isinstance(block, dict) and isinstance(block.get("text"), str):
+        if is_object(block) and isinstance(block.get("text"), str):
             texts.append(block["text"])
-        elif isinstance(block, dict):
+        elif is_object(block):
             others.append(block)
         elif isinstance(block, str):
             texts.append(block)

@@ -5,17 +5,19 @@ What the model saw of them keeps its true origin; what only the client saw is fo
 
 from __future__ import annotations
 
-from typing import Any
-
 from ledgerkit.importers.claude_code import blocks
 from ledgerkit.importers.claude_code.conversation import CLIENT
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, PartDraft
+from ledgerkit.importers.shapes import is_list, is_object
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, TrustLevel, Verdict, Visibility
 
 _AUDIT = Visibility.AUDIT_ONLY
 _ENVELOPE = frozenset(
-    "parentUuid logicalParentUuid isSidechain userType cwd sessionId session_id version gitBranch slug type uuid "
-    "timestamp entrypoint isMeta agentId subtype".split()
+    {
+        *("parentUuid", "logicalParentUuid", "uuid", "sessionId", "session_id", "agentId", "slug"),
+        *("type", "subtype", "timestamp", "isSidechain", "isMeta", "userType", "entrypoint"),
+        *("cwd", "version", "gitBranch"),
+    }
 )
 
 
@@ -48,7 +50,7 @@ def system_message(record: JsonObject) -> MessageDraft:
 def _stop_hooks(fields: JsonObject) -> MessageDraft:
     """Hooks that ran when the agent wanted to stop: only a failure of theirs is a verdict on the work."""
     failed = bool(fields.get("hookErrors")) or fields.get("preventedContinuation") is True
-    errors = "\n".join(str(e) for e in fields.get("hookErrors") or [])
+    errors = "\n".join(map(str, listed)) if is_list(listed := fields.get("hookErrors")) else ""
     part = PartDraft(
         part_type=PartType.VERIFICATION,
         trust=TrustLevel.REPOSITORY_UNTRUSTED,
@@ -64,23 +66,32 @@ def _stop_hooks(fields: JsonObject) -> MessageDraft:
 def attachment_message(record: JsonObject) -> MessageDraft:
     """An ``attachment`` record: what the client put beside the conversation."""
     body = record.get("attachment")
-    body = body if isinstance(body, dict) else {"value": body}
-    kind = body.get("type")
-    if kind == "nested_memory":
-        return _said(MessageKind.REPOSITORY_INSTRUCTION, "repository", body, "content", TrustLevel.REPOSITORY_UNTRUSTED)
-    if kind in ("file", "edited_text_file", "compact_file_reference", "directory", "read_truncation_notice"):
-        return _said(MessageKind.FILE_OBSERVATION, CLIENT, body, "content", TrustLevel.REPOSITORY_UNTRUSTED)
-    if kind == "queued_command":
-        return _said(MessageKind.USER_TASK, "user", body, "prompt", TrustLevel.USER_TRUSTED)
+    body = body if is_object(body) else {"value": body}
+    kind = str(body.get("type"))
+    if kind in _QUOTED:
+        return _said(body, *_QUOTED[kind])
     if kind in ("hook_blocking_error", "hook_non_blocking_error"):
         part = blocks.json_part(body, TrustLevel.REPOSITORY_UNTRUSTED, error_category=kind)
         part.part_type = PartType.ERROR
         return MessageDraft(MessageKind.ERROR_EVENT, "hook", [part])
     if kind == "hook_permission_decision":
         return MessageDraft(MessageKind.APPROVAL_DECISION, "hook", [blocks.json_part(body, TrustLevel.UNKNOWN)])
-    if kind in ("goal_status",) or (isinstance(kind, str) and kind.startswith("hook_")):
+    if kind == "goal_status" or kind.startswith("hook_"):
         return _hook(body)
     return MessageDraft(MessageKind.DEVELOPER_INSTRUCTION, CLIENT, [blocks.json_part(body, TrustLevel.UNKNOWN)])
+
+
+_FILE = (MessageKind.FILE_OBSERVATION, CLIENT, "content", TrustLevel.REPOSITORY_UNTRUSTED)
+_QUOTED = {
+    "nested_memory": (MessageKind.REPOSITORY_INSTRUCTION, "repository", "content", TrustLevel.REPOSITORY_UNTRUSTED),
+    "queued_command": (MessageKind.USER_TASK, "user", "prompt", TrustLevel.USER_TRUSTED),
+    "file": _FILE,
+    "edited_text_file": (MessageKind.FILE_OBSERVATION, CLIENT, "snippet", TrustLevel.REPOSITORY_UNTRUSTED),
+    "compact_file_reference": _FILE,
+    "directory": _FILE,
+    "read_truncation_notice": (MessageKind.FILE_OBSERVATION, CLIENT, "banner", TrustLevel.REPOSITORY_UNTRUSTED),
+}
+"""Attachments that quote somebody: kind, actor, the field that holds the words, their trust."""
 
 
 def _hook(body: JsonObject) -> MessageDraft:
@@ -98,7 +109,7 @@ def _hook(body: JsonObject) -> MessageDraft:
     return MessageDraft(MessageKind.VERIFIER_RESULT, "hook", [part])
 
 
-def _said(kind: MessageKind, actor: str, body: JsonObject, key: str, trust: TrustLevel) -> MessageDraft:
+def _said(body: JsonObject, kind: MessageKind, actor: str, key: str, trust: TrustLevel) -> MessageDraft:
     text = _text(body.get(key))
     rest = {k: v for k, v in body.items() if k != key or not text}
     path = next((body[k] for k in ("path", "filename") if isinstance(body.get(k), str)), None)
@@ -108,12 +119,12 @@ def _said(kind: MessageKind, actor: str, body: JsonObject, key: str, trust: Trus
     return MessageDraft(kind, actor, [part])
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, dict):
+    if is_object(content):
         return _text(content.get("content") or content.get("file") or content.get("text"))
-    if isinstance(content, list):
+    if is_list(content):
         return "\n".join(t for item in content if (t := _text(item)))
     return ""
 
@@ -123,7 +134,9 @@ def plain_message(record: JsonObject) -> MessageDraft | None:
     kind = record.get("type")
     rest = {k: v for k, v in record.items() if k not in _ENVELOPE}
     if kind in ("summary", "custom-title", "ai-title", "agent-name"):
-        key = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}[kind]
+        key = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}[
+            kind
+        ]
         trust = TrustLevel.USER_TRUSTED if kind == "custom-title" else TrustLevel.MODEL_GENERATED
         text = record.get(key)
         part = PartDraft(
@@ -146,7 +159,10 @@ def plain_message(record: JsonObject) -> MessageDraft | None:
 
 
 _NOTES = frozenset(
-    "last-prompt pr-link worktree-state bridge-session frame-link relocated started result queue-operation".split()
+    {
+        *("last-prompt", "pr-link", "worktree-state", "bridge-session", "frame-link"),
+        *("relocated", "started", "result", "queue-operation"),
+    }
 )
 
 

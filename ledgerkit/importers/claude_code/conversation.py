@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any
 
 from ledgerkit.importers.claude_code import blocks, results
 from ledgerkit.importers.drafts import JsonObject, Link, MessageDraft, PartDraft
+from ledgerkit.importers.shapes import is_list, is_object
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, TrustLevel, Visibility
 
 _Piece = tuple[MessageKind, str, PartDraft]
@@ -35,7 +35,9 @@ def assistant_messages(record: JsonObject, created_at: int | None, *, keep_reaso
     return out
 
 
-def _assistant_piece(block: JsonObject, created_at: int | None, *, keep_reasoning: bool) -> tuple[MessageKind, PartDraft]:
+def _assistant_piece(
+    block: JsonObject, created_at: int | None, *, keep_reasoning: bool
+) -> tuple[MessageKind, PartDraft]:
     kind, model = block.get("type"), TrustLevel.MODEL_GENERATED
     if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
         wants_approval = block.get("name") in results.APPROVAL_TOOLS
@@ -78,7 +80,9 @@ def _client_notice(record: JsonObject, message: JsonObject) -> MessageDraft:
     return MessageDraft(MessageKind.ASSISTANT_RESPONSE, CLIENT, [part], model=SYNTHETIC_MODEL)
 
 
-def user_messages(record: JsonObject, calls: dict[str, JsonObject], measure: Callable[[str], str]) -> list[MessageDraft]:
+def user_messages(
+    record: JsonObject, calls: dict[str, JsonObject], measure: Callable[[str], str]
+) -> list[MessageDraft]:
     """The messages of a ``user`` record.
 
     Args:
@@ -99,7 +103,7 @@ def user_messages(record: JsonObject, calls: dict[str, JsonObject], measure: Cal
 
 
 def _result_pieces(
-    block: JsonObject, twin: Any, calls: dict[str, JsonObject], measure: Callable[[str], str]
+    block: JsonObject, twin: object, calls: dict[str, JsonObject], measure: Callable[[str], str]
 ) -> Iterator[_Piece]:
     named = block.get("tool_use_id")
     call_id = named if isinstance(named, str) and named else blocks.unidentified(block)
@@ -109,7 +113,7 @@ def _result_pieces(
     status, category = results.status_of(block, twin, text)
     kind, trust = results.origin_of(name, twin, status)
     path = results.path_of(twin, call.get("input"))
-    labels = {"tool_call_id": call_id, "tool_name": name, "path": path}
+    labels: blocks.PartLabels = {"tool_call_id": call_id, "tool_name": name, "path": path}
     part = PartDraft(
         part_type=PartType.TOOL_RESULT,
         trust=trust,
@@ -117,7 +121,9 @@ def _result_pieces(
         data=results.fields_of(twin, text, measure),
         status=status,
         error_category=category,
-        **labels,
+        tool_call_id=call_id,
+        tool_name=name,
+        path=path,
     )
     actor = name or "tool"
     yield kind, actor, part
@@ -186,7 +192,7 @@ def _injected(text: str, record: JsonObject) -> _Speaker:
 def agent_link(record: JsonObject) -> Link | None:
     """The subagent that a result names, with the call that started it."""
     twin = record.get("toolUseResult")
-    if isinstance(twin, dict) and isinstance(twin.get("agentId"), str):
+    if is_object(twin) and isinstance(twin.get("agentId"), str):
         for block in _blocks(record["message"].get("content")):
             if isinstance(block.get("tool_use_id"), str):
                 return Link(twin["agentId"], block["tool_use_id"])
@@ -196,8 +202,8 @@ def agent_link(record: JsonObject) -> Link | None:
 def _blocks(content: object) -> list[JsonObject]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    if isinstance(content, list):
-        return [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in content]
+    if is_list(content):
+        return [block if is_object(block) else {"type": "text", "text": str(block)} for block in content]
     return []
 
 

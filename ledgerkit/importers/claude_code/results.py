@@ -7,10 +7,11 @@ itself; the tool's name decides where there is no twin.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from ledgerkit.importers.drafts import JsonObject, PartDraft
+from ledgerkit.importers.shapes import is_list, is_object, objects_of
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel, Visibility
 
 _FILE_TOOLS = frozenset({"Read", "NotebookRead"})
@@ -30,7 +31,7 @@ def status_of(block: JsonObject, twin: object, text: str) -> tuple[ToolStatus, s
     """How the call ended, and the kind of failure if it failed."""
     if text.startswith(_DENIALS):
         return ToolStatus.CANCELLED, "denied_by_user"
-    if isinstance(twin, dict) and twin.get("interrupted") is True:
+    if is_object(twin) and twin.get("interrupted") is True:
         return ToolStatus.CANCELLED, "interrupted"
     if block.get("is_error") is True:
         return ToolStatus.FAILED, _error_category(text)
@@ -57,7 +58,7 @@ def _error_category(text: str) -> str:
 
 def origin_of(tool_name: str | None, twin: object, status: ToolStatus) -> tuple[MessageKind, TrustLevel]:
     """Kind and trust of a result, from its twin and the tool's name."""
-    keys = twin.keys() if isinstance(twin, dict) else frozenset[str]()
+    keys = twin.keys() if is_object(twin) else frozenset[str]()
     name = tool_name or ""
     if status is ToolStatus.CANCELLED or name in APPROVAL_TOOLS or {"questions", "answers"} <= keys:
         return MessageKind.APPROVAL_DECISION, TrustLevel.USER_TRUSTED
@@ -65,19 +66,23 @@ def origin_of(tool_name: str | None, twin: object, status: ToolStatus) -> tuple[
         return MessageKind.DIFF_OBSERVATION, TrustLevel.REPOSITORY_UNTRUSTED
     if "file" in keys or name in _FILE_TOOLS:
         return MessageKind.FILE_OBSERVATION, TrustLevel.REPOSITORY_UNTRUSTED
+    return MessageKind.TOOL_CALL_RESULT, _trust_of(name, keys)
+
+
+def _trust_of(name: str, keys: Set[str]) -> TrustLevel:
     if name in _WEB_TOOLS or name.startswith("mcp__") or "mcpMeta" in keys:
-        return MessageKind.TOOL_CALL_RESULT, TrustLevel.NETWORK_UNTRUSTED
+        return TrustLevel.NETWORK_UNTRUSTED
     if name in _AGENT_TOOLS or "totalToolUseCount" in keys:
-        return MessageKind.TOOL_CALL_RESULT, TrustLevel.MODEL_GENERATED
+        return TrustLevel.MODEL_GENERATED
     if name in _CLIENT_TOOLS or {"oldTodos", "newTodos"} <= keys:
-        return MessageKind.TOOL_CALL_RESULT, TrustLevel.TOOL_TRUSTED
-    return MessageKind.TOOL_CALL_RESULT, TrustLevel.REPOSITORY_UNTRUSTED
+        return TrustLevel.TOOL_TRUSTED
+    return TrustLevel.REPOSITORY_UNTRUSTED
 
 
 def path_of(twin: object, arguments: object) -> str | None:
     """The file that a result is about."""
-    for source in (twin, twin.get("file") if isinstance(twin, dict) else None, arguments):
-        if isinstance(source, dict):
+    for source in (twin, twin.get("file") if is_object(twin) else None, arguments):
+        if is_object(source):
             for key in ("filePath", "file_path", "notebook_path", "path"):
                 if isinstance(source.get(key), str):
                     return source[key]
@@ -92,7 +97,7 @@ def fields_of(twin: object, text: str, measure: Callable[[str], str]) -> JsonObj
     """
     if isinstance(twin, str) or twin is None:
         return None
-    if not isinstance(twin, dict):
+    if not is_object(twin):
         return {"value": _pruned(twin, text, measure)}
     if "structuredPatch" in twin:
         twin = {k: v for k, v in twin.items() if k not in ("structuredPatch", "oldString", "newString", "edits")}
@@ -100,29 +105,30 @@ def fields_of(twin: object, text: str, measure: Callable[[str], str]) -> JsonObj
     return kept or None
 
 
-def _pruned(value: Any, text: str, measure: Callable[[str], str]) -> Any:
+def _pruned(value: object, text: str, measure: Callable[[str], str]) -> object:
     if isinstance(value, str):
         if len(value) > 40 and value.strip() in text:
             return None
         if len(value) > _KEPT_STRING_BYTES:
             return {"omitted_bytes": len(value.encode()), "content_id": measure(value)}
         return value
-    if isinstance(value, dict):
+    if is_object(value):
         return {k: p for k, v in value.items() if (p := _pruned(v, text, measure)) is not None}
-    if isinstance(value, list):
+    if is_list(value):
         return [p for v in value if (p := _pruned(v, text, measure)) is not None]
     return value
 
 
 def diff_part(twin: object, path: str | None, tool_call_id: str | None, tool_name: str | None) -> PartDraft | None:
     """The change that an edit made, as a unified diff. The model did not see it, so it is for audits and people."""
-    if not isinstance(twin, dict) or not isinstance(twin.get("structuredPatch"), list):
+    if not is_object(twin) or not is_list(twin.get("structuredPatch")):
         return None
-    hunks = [hunk for hunk in twin["structuredPatch"] if isinstance(hunk, dict)]
+    hunks = objects_of(twin["structuredPatch"])
     lines = [f"--- {path or ''}", f"+++ {path or ''}"] if hunks else []
     added = removed = 0
     for hunk in hunks:
-        body = [line for line in hunk.get("lines") or [] if isinstance(line, str)]
+        listed: list[Any] = hunk["lines"] if is_list(hunk.get("lines")) else []
+        body = [line for line in listed if isinstance(line, str)]
         added += sum(line.startswith("+") for line in body)
         removed += sum(line.startswith("-") for line in body)
         start = tuple(hunk.get(k) for k in ("oldStart", "oldLines", "newStart", "newLines"))

@@ -10,18 +10,19 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ledgerkit.importers.drafts import UsageDraft
+from ledgerkit.importers.shapes import is_object
 
 
 def usage_of(message: dict[str, Any], envelope: dict[str, Any]) -> UsageDraft | None:
     """The usage that a record carries; ``None`` where it carries none."""
     usage = message.get("usage")
-    if not isinstance(usage, dict):
+    if not is_object(usage):
         return None
     fresh = _count(usage.get("input_tokens"))
     read = _count(usage.get("cache_read_input_tokens"))
     write = _count(usage.get("cache_creation_input_tokens"))
     breakdown = usage.get("cache_creation")
-    hour = _count(breakdown.get("ephemeral_1h_input_tokens")) if isinstance(breakdown, dict) else None
+    hour = _count(breakdown.get("ephemeral_1h_input_tokens")) if is_object(breakdown) else None
     known = fresh is not None or read is not None or write is not None
     output = _count(usage.get("output_tokens"))
     if not known and output is None:
