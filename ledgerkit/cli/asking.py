@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from decimal import Decimal
+from pathlib import Path, PurePath
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_ledger
 from ledgerkit.cli.output import console, one_line, print_json, print_table, text
-from ledgerkit.reports.formatting import count, moment, money, plural, tokens
+from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
 _ALL = 0
 
@@ -50,25 +51,53 @@ def print_runs(runs: pl.DataFrame, *, limit: int) -> None:
     _footer(runs, shown)
 
 
+def _short(run_id: str) -> str:
+    return run_id[:8]
+
+
+def _relation(relation: str | None) -> str:
+    return relation or "main"
+
+
+def _models(models: list[str]) -> str:
+    return one_line(", ".join(models).replace("claude-", ""), 26)
+
+
+def _last_name(path: str | None) -> str:
+    return one_line(PurePath(path).name if path else "", 22)
+
+
+def _known(value: str | None) -> str:
+    return value or ""
+
+
+def _task(task: str | None) -> str:
+    return one_line(task, 44)
+
+
+def _nonzero(number: int) -> str:
+    return format_count(number) if number else ""
+
+
 _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
-    "run_id": ("run", lambda v: v[:8]),
-    "started_at": ("started", moment),
-    "relation": ("kind", lambda v: v or "main"),
-    "models": ("model", lambda v: one_line(", ".join(v).replace("claude-", ""), 26)),
-    "repository": ("repository", lambda v: one_line(Path(v).name if v else "", 22)),
-    "steps": ("steps", count),
-    "tool_calls": ("tools", count),
-    "input_tokens": ("in", tokens),
-    "output_tokens": ("out", tokens),
-    "cost": ("cost", money),
-    "outcome": ("outcome", lambda v: v or ""),
-    "task": ("task", lambda v: one_line(v, 44)),
+    "run_id": ("run", _short),
+    "started_at": ("started", format_time),
+    "relation": ("kind", _relation),
+    "models": ("model", _models),
+    "repository": ("repository", _last_name),
+    "steps": ("steps", format_count),
+    "tool_calls": ("tools", format_count),
+    "input_tokens": ("in", format_compact),
+    "output_tokens": ("out", format_compact),
+    "cost": ("cost", format_money),
+    "outcome": ("outcome", _known),
+    "task": ("task", _task),
 }
 
 
 def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
-    known = runs["cost"].drop_nulls()
-    total = money(known.sum()) if known.len() else "unknown"
+    known: list[Decimal] = runs["cost"].drop_nulls().to_list()
+    total = format_money(sum(known, Decimal(0)) if known else None)
     unpriced = int(runs["unpriced_calls"].fill_null(0).sum())
     line = f"{plural(runs.height, 'run')}, {total}"
     if unpriced:
@@ -105,7 +134,7 @@ def search_command(
     out = console()
     for row in found.iter_rows(named=True):
         head = text(f"{row['run_id'][:8]} #{row['sequence_no']} ", "bold")
-        head.append_text(text(f"{row['kind']} {row['tool_name'] or ''} {moment(row['created_at'])}", "dim"))
+        head.append_text(text(f"{row['kind']} {row['tool_name'] or ''} {format_time(row['created_at'])}", "dim"))
         out.print(head)
         out.print(text("  " + one_line(row["excerpt"], 200)))
     out.print(plural(found.height, "place") + (" (there may be more: -n)" if found.height == limit else ""))
@@ -116,7 +145,8 @@ def search_command(
     "--by",
     default="model",
     show_default=True,
-    help="Columns to group by, with commas: model, run_id, session_id, repository, branch, day, week, month, agent, task_id.",
+    help="Columns to group by, with commas: model, run_id, session_id, repository, branch, agent, task_id, day, week, "
+    "month.",
 )
 @click.option("--leaves", is_flag=True, help="Split into fresh input, cache reads and writes, output.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True), help="A price file that goes before the list.")
@@ -145,14 +175,19 @@ def print_costs(ledger: lk.Ledger, keys: list[str], *, leaves: bool = False, lim
     """Prints costs by some columns, and their total."""
     costs = ledger.cost(keys, leaves=leaves)
     columns: dict[str, tuple[str, Any]] = {key: (key, _key) for key in keys}
-    columns |= {"calls": ("calls", count), "input_tokens": ("input", tokens), "cache_read_tokens": ("cached", tokens)}
-    columns |= {"output_tokens": ("output", tokens)}
-    columns |= {name: (name.removeprefix("cost_"), money) for name in costs.columns if name.startswith("cost_")}
-    columns |= {"cost": ("cost", money), "unpriced_calls": ("unpriced", lambda v: count(v) if v else "")}
+    columns |= {
+        "calls": ("calls", format_count),
+        "input_tokens": ("input", format_compact),
+        "cache_read_tokens": ("cached", format_compact),
+        "output_tokens": ("output", format_compact),
+        **{name: (name.removeprefix("cost_"), format_money) for name in costs.columns if name.startswith("cost_")},
+        "cost": ("cost", format_money),
+        "unpriced_calls": ("unpriced", _nonzero),
+    }
     shown = costs if limit == _ALL else costs.head(limit)
     print_table(shown.iter_rows(named=True), columns, right=[c for c in columns if c not in keys])
     total = ledger.cost([]).row(0, named=True)
-    line = f"Total {money(total['cost'])} for {plural(total['calls'], 'call')}"
+    line = f"Total {format_money(total['cost'])} for {plural(total['calls'], 'call')}"
     if total["unpriced_calls"]:
         line += f"; {plural(total['unpriced_calls'], 'call')} without a known price left out"
     if shown.height < costs.height:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import ledgerkit as lk
 from ledgerkit.cli.context import json_option, writes_ledger
 from ledgerkit.cli.output import console, one_line, print_json, print_table, text
 from ledgerkit.ingest.importing import Progress as ProgressCallback
-from ledgerkit.reports.formatting import count, plural
+from ledgerkit.reports.formatting import format_count, plural
 
 _SHOWN_DAMAGE = 20
 
@@ -37,7 +37,7 @@ def import_command(ledger: lk.Ledger, paths: tuple[Path, ...], keep_reasoning: b
 
 
 @contextmanager
-def progress_bar(what: str, *, hidden: bool = False) -> Iterator[ProgressCallback | None]:
+def progress_bar(what: str, *, hidden: bool = False) -> Generator[ProgressCallback | None]:
     """A bar on the terminal's error stream; nothing where that is no terminal."""
     out = console(stderr=True)
     if hidden or not out.is_terminal:
@@ -73,9 +73,9 @@ def account_json(account: lk.ImportAccount) -> dict[str, object]:
 def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
     """Prints what became of everything that was read."""
     out = console()
-    files = f"{plural(account.files, 'file')} read, {count(account.unchanged)} unchanged"
+    files = f"{plural(account.files, 'file')} read, {format_count(account.unchanged)} unchanged"
     if account.unsupported:
-        files += f", {count(len(account.unsupported))} of no known format"
+        files += f", {format_count(len(account.unsupported))} of no known format"
     out.print(files)
     rows = [
         {"fate": fate, "records": getattr(account, fate), "what": what}
@@ -87,7 +87,7 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
         )
     ]
     rows.append({"fate": "in all", "records": account.records, "what": "" if account.closes else "DOES NOT ADD UP"})
-    print_table(rows, {"fate": ("", str), "records": ("records", count), "what": ("", str)}, right=["records"])
+    print_table(rows, {"fate": ("", str), "records": ("records", format_count), "what": ("", str)}, right=["records"])
     for row in account.damage.head(_SHOWN_DAMAGE).iter_rows(named=True):
         out.print(text(f"  {row['path']}:{row['line']}: {row['reason']}", "yellow"))
     if account.damage.height > _SHOWN_DAMAGE:

@@ -13,7 +13,7 @@ import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_ledger
 from ledgerkit.cli.output import console, one_line, print_json, text
 from ledgerkit.replay import Replay, Step
-from ledgerkit.reports.formatting import count, moment, money, plural, tokens
+from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
 _KEYS: Final = "n next  p previous  g go to  f next failure  v what was visible  q quit"
 _BODY: Final = 1_500
@@ -56,16 +56,17 @@ def _json(step: Step, *, visible: bool) -> dict[str, Any]:
 def _print_step(step: Step, total: int, *, visible: bool) -> None:
     out, call = console(), step.call
     out.rule(text(f"step {step.number} of {total}", "bold"), align="left")
-    cached = f", {tokens(call['cache_read_tokens'])} cached" if call["cache_read_tokens"] else ""
+    figures = [
+        call["model"] or "unknown model",
+        format_time(call["created_at"]),
+        f"in {format_compact(call['input_tokens'])}",
+        f"cached {format_compact(call['cache_read_tokens'])}",
+        f"out {format_compact(call['output_tokens'])}",
+        format_money(call["cost"]),
+    ]
+    out.print(text("  ".join(figures), "dim"))
     out.print(
-        text(
-            f"{call['model'] or 'unknown model'}  {moment(call['created_at'])}  in {tokens(call['input_tokens'])}{cached}"
-            f"  out {tokens(call['output_tokens'])}  {money(call['cost'])}",
-            "dim",
-        )
-    )
-    out.print(
-        text(f"visible by then: {plural(step.visible.height, 'part')}, {tokens(step.visible_tokens)} tokens counted")
+        text(f"visible by then: {plural(step.visible.height, 'part')}, {plural(step.visible_tokens, 'token')} counted")
     )
     _print_parts("visible" if visible else "entered", step.visible if visible else step.entered)
     for name in ("wrote", "came_back", "beside"):
@@ -89,7 +90,7 @@ def _print_parts(name: str, parts: pl.DataFrame) -> None:
     for row in parts.iter_rows(named=True):
         trust = row["part_trust_level"].lower().replace("_", " ")
         label = f"  {row['kind'].lower()} {row['tool_name'] or ''}".rstrip()
-        size = f"{count(row['token_count'])} tokens" if row["token_count"] is not None else "size unknown"
+        size = f"{format_count(row['token_count'])} tokens" if row["token_count"] is not None else "size unknown"
         status = f", {row['status'].lower()}" if row["status"] and row["status"] != "REQUESTED" else ""
         out.print(text(f"{label}  [{trust}, {size}{status}]", "dim"))
         for line in _body(row, short=name in ("visible", "entered")):
@@ -104,7 +105,7 @@ def _body(row: dict[str, Any], *, short: bool) -> list[str]:
         return [one_line(body, 160)]
     lines = str(body)[:_BODY].splitlines() or [""]
     left = len(str(body)) - _BODY
-    return [*lines, f"… {count(left)} more characters"] if left > 0 else lines
+    return [*lines, f"… {format_count(left)} more characters"] if left > 0 else lines
 
 
 def _print_rest(replay: Replay) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import click
@@ -12,7 +13,14 @@ from ledgerkit.cli.context import json_option, reads_ledger
 from ledgerkit.cli.output import console, one_line, print_json, print_table, text
 from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.protocol.parts import Part
-from ledgerkit.reports.formatting import count, duration, moment, money, plural, tokens
+from ledgerkit.reports.formatting import (
+    format_compact,
+    format_count,
+    format_duration,
+    format_money,
+    format_time,
+    plural,
+)
 
 
 @click.command("show")
@@ -43,12 +51,12 @@ def _show_run(run: lk.Run, limit: int, first: int, *, as_json: bool) -> None:
         return
     _print_facts(run.facts)
     columns: dict[str, tuple[str, Any]] = {
-        "sequence_no": ("#", count),
-        "step": ("step", count),
-        "created_at": ("time", lambda v: moment(v)[-8:] if v else "—"),
+        "sequence_no": ("#", format_count),
+        "step": ("step", format_count),
+        "created_at": ("time", _clock),
         "kind": ("kind", str.lower),
-        "part_trust_level": ("trust", lambda v: v.lower().replace("_", " ")),
-        "token_count": ("tokens", tokens),
+        "part_trust_level": ("trust", _words),
+        "token_count": ("tokens", format_compact),
         "what": ("", str),
     }
     rows = ({**row, "what": _what(row)} for row in shown.iter_rows(named=True))
@@ -70,19 +78,35 @@ def _print_facts(facts: dict[str, Any]) -> None:
         "agent": f"{facts['agent'] or 'unknown'} {facts['agent_version'] or ''}".strip(),
         "models": ", ".join(facts["models"]) or "none",
         "where": f"{facts['repository'] or 'unknown'} @ {facts['branch'] or 'unknown'}",
-        "when": f"{moment(facts['started_at'])} to {moment(facts['finished_at'])} ({duration(facts['duration_s'])})",
-        "steps": f"{count(facts['steps'])} model calls, {count(facts['tool_calls'])} tool calls, "
-        f"{count(facts['failed_tool_calls'])} failed, {count(facts['pending_tool_calls'])} without result, "
-        f"{count(facts['compactions'])} compactions",
-        "tokens": f"{tokens(facts['input_tokens'])} in ({tokens(facts['cache_read_tokens'])} from cache), "
-        f"{tokens(facts['output_tokens'])} out",
-        "cost": money(facts["cost"])
+        "when": f"{format_time(facts['started_at'])} to {format_time(facts['finished_at'])}",
+        "lasted": format_duration(facts["duration_s"]),
+        "steps": ", ".join(
+            (
+                plural(facts["steps"], "model call"),
+                plural(facts["tool_calls"], "tool call"),
+                f"{format_count(facts['failed_tool_calls'])} failed",
+                f"{format_count(facts['pending_tool_calls'])} without result",
+                plural(facts["compactions"], "compaction"),
+            )
+        ),
+        "tokens": f"{format_compact(facts['input_tokens'])} in, "
+        f"{format_compact(facts['cache_read_tokens'])} of them from cache, "
+        f"{format_compact(facts['output_tokens'])} out",
+        "cost": format_money(facts["cost"])
         + (f" and {facts['unpriced_calls']} calls unpriced" if facts["unpriced_calls"] else ""),
         "outcome": facts["outcome"] or "not recorded",
         "source": facts["source_file"] or facts["source_format"] or "recorded live",
     }
     for name, value in lines.items():
         out.print(text(f"  {name:<8} ", "dim").append_text(text(value)))
+
+
+def _clock(time: datetime | None) -> str:
+    return "—" if time is None else f"{time:%H:%M:%S}"
+
+
+def _words(label: str) -> str:
+    return label.lower().replace("_", " ")
 
 
 def _what(row: dict[str, Any]) -> str:
@@ -98,7 +122,7 @@ def _show_message(message: lk.AgentMessage, *, as_json: bool) -> None:
         print_json(json.loads(message.model_dump_json()))
         return
     out = console()
-    out.print(text(f"{message.kind} by {message.actor}", "bold"), text(moment(message.created_at), "dim"))
+    out.print(text(f"{message.kind} by {message.actor}", "bold"), text(format_time(message.created_at), "dim"))
     out.print(text(f"  message {message.message_id}, #{message.sequence_no} of run {message.run_id}"))
     out.print(text(f"  trust {message.trust_level}, visible to {message.visibility}, step {message.step}"))
     if message.source:

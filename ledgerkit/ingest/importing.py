@@ -6,6 +6,7 @@ leaves nothing half visible, and the next import finds by record keys what is th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ledgerkit import errors, tables, tokens
+from ledgerkit import tokens
 from ledgerkit.importers.drafts import Node, ParsedFile, RecordDraft
 from ledgerkit.ingest.account import Fate, FileState, ImportAccount, import_rows
 from ledgerkit.ingest.lineage import record_key
@@ -74,16 +75,27 @@ def import_files(
     done = 0
     for number, group in enumerate(_batches(sources, options.batch_bytes)):
         batch = Batch(options.import_id, number, options.now)
+        readings: list[_Reading] = []
         for source in group:
-            tally.states.append(_take(storage, source, batch, options))
+            readings.append(_read(storage, source, options))
             done += source.size - source.offset
             if progress:
                 progress(done, total, str(source.path))
+        _count_all(readings, batch, storage.database)
+        tally.states += [reading.state for reading in readings]
         tally.add(write_batch(storage.layout, storage.store, storage.database, batch, counter))
-        states = [state for state in tally.states[-len(group) :] if state.format != UNSUPPORTED]
+        states = [reading.state for reading in readings if reading.parsed is not None]
         transaction = f"{options.import_id}/{number}"
         storage.store.append("imports", import_rows(states, options.import_id, options.now), transaction=transaction)
     return tally.account(options.import_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A file, and what was read of it; ``parsed`` is ``None`` for a file of no known format."""
+
+    state: FileState
+    parsed: ParsedFile | None = None
 
 
 UNSUPPORTED: Final = "unsupported"
@@ -107,12 +119,12 @@ def _batches(sources: list[Source], limit: int) -> Iterator[list[Source]]:
         yield group
 
 
-def _take(storage: Storage, source: Source, batch: Batch, options: ImportOptions) -> FileState:
-    """Reads a file into a batch."""
+def _read(storage: Storage, source: Source, options: ImportOptions) -> _Reading:
+    """Reads a file, and says of each record which session it belongs to."""
     name = source.log_format.name if source.log_format else UNSUPPORTED
     state = FileState(str(source.path), name, byte_count=source.size)
     if source.log_format is None:
-        return state
+        return _Reading(state)
     if source.earlier:
         state.continue_from(source.earlier)
     parsed = source.log_format.read(
@@ -124,12 +136,24 @@ def _take(storage: Storage, source: Source, batch: Batch, options: ImportOptions
         measure=storage.layout.content_id,
     )
     _assign_sessions(parsed.records, name, state.sessions[-1] if state.sessions else None)
-    _count(parsed, state, batch.intake(storage.database, name))
     held = any(record.session is None for record in parsed.records)
     state.cursor = 0 if held else parsed.cursor
     state.fingerprint, _ = fingerprint_of(source.path, state.cursor)
     state.line_count += parsed.line_count
-    return state
+    return _Reading(state, parsed)
+
+
+def _count_all(readings: list[_Reading], batch: Batch, database: Database) -> None:
+    """Decides the fate of every record of a batch; what the ledger holds of its sessions is loaded at once."""
+    by_format: dict[str, list[tuple[ParsedFile, FileState]]] = defaultdict(list)
+    for reading in readings:
+        if reading.parsed is not None:
+            by_format[reading.state.format].append((reading.parsed, reading.state))
+    for name, files in sorted(by_format.items()):
+        intake = batch.intake(database, name)
+        intake.meet({record.session for parsed, _ in files for record in parsed.records if record.session})
+        for parsed, state in files:
+            _count(parsed, state, intake)
 
 
 def _known_calls(database: Database, sessions: list[str]) -> dict[str, str]:
@@ -175,7 +199,6 @@ def _count(parsed: ParsedFile, state: FileState, intake: SessionIntake) -> None:
         state.count(damage.record_type, Fate.QUARANTINED, damage.reason)
         state.quarantine.append(damage)
     sessions = {record.session for record in parsed.records if record.session}
-    intake.meet(sessions)
     state.sessions = sorted({*state.sessions, *sessions})
     ordinals: dict[int, int] = {}
     lines: set[str] = set()
@@ -239,4 +262,3 @@ class _Tally:
 
 _DETAILS = {"path": pl.String, "record_type": pl.String, "fate": pl.String, "reason": pl.String, "count": pl.Int64}
 _DAMAGE = {"path": pl.String, "line": pl.Int64, "offset": pl.Int64, "bytes": pl.Int64, "reason": pl.String}
-__all__ = ["ImportOptions", "Progress", "Storage", "errors", "import_files", "session_id", "tables"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +15,7 @@ from ledgerkit.importers.drafts import MessageDraft, PartDraft, RecordDraft, Usa
 from ledgerkit.protocol.vocabulary import TrustLevel, Visibility
 from ledgerkit.store.contents import Contents
 
-_COLUMNS: Final = tables.HISTORY.names
+_EMPTY: Final[dict[str, Any]] = dict.fromkeys(tables.HISTORY.names)
 _PART_FIELDS: Final = (
     "summary", "tool_call_id", "tool_name", "arguments_hash", "status", "started_at", "finished_at", "path",
     "error_category", "evidence_refs",
@@ -69,7 +70,7 @@ class RowBuilder:
                 metadata["record"] = remembered
             common = self._message_columns(record, message, message_ids[number], standings[number], file)
             for index, part in enumerate(message.parts):
-                row = common | self._part_columns(part, message_ids[number], index)
+                row = _EMPTY | common | self._part_columns(part, message_ids[number], index)
                 if index == 0:
                     row["metadata"] = _json(metadata) if metadata else None
                     if message.usage:
@@ -130,7 +131,7 @@ class RowBuilder:
         for at, count in zip(self._counted_at, counts, strict=True):
             self._rows[at]["token_count"] = count
         arrays = [
-            pa.array([row.get(column.name) for row in self._rows], _loading_type(column.type)).cast(column.type)
+            pa.array(list(map(itemgetter(column.name), self._rows)), _loading_type(column.type)).cast(column.type)
             for column in tables.HISTORY.columns
         ]
         return pa.Table.from_arrays(arrays, schema=tables.HISTORY.schema)

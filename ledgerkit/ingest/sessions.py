@@ -186,7 +186,8 @@ class _Writing:
         items = assembly.without_replaced_copies([*session.items, *fresh.values()])
         by_key = {item.key: item for item in items}
         order = merge(session.sequences, {item.key: item.created_at for item in items})
-        order += [key for key in by_key if key not in set(order)]
+        placed = set(order)
+        order += [key for key in by_key if key not in placed]
         shapes = assembly.assemble(by_key[key] for key in order)
         run_ids = {shape.run_key: run_id_of(log_format, session.session_id, shape.run_key) for shape in shapes}
         standings: dict[str, Standing] = {}

@@ -1,0 +1,226 @@
+"""Who governs when instructions disagree: the stronger level, whatever the weaker one says and however it says it.
+
+Eight levels in a total order (specification §5), and one rule beside it: an approval amends the task contract for
+the scope that it names, never levels 1 to 3. Levels 1 to 5 bind, levels 6 to 8 inform. What a tool, a file or the
+network says is data: it has no level, so it cannot be an instruction at all. Everything here is a pure function of
+the instructions; their order does not matter.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, model_validator
+
+from ledgerkit.protocol.model import Identifier, Model, Text
+from ledgerkit.protocol.references import EvidenceRef
+from ledgerkit.protocol.vocabulary import InstructionPriority, MessageKind, TrustLevel
+
+ANYTHING: Final = "*"
+"""The subject that covers every other."""
+
+
+class AuthorityLevel(IntEnum):
+    """Where an instruction stands: 1 is the strongest."""
+
+    PLATFORM_POLICY = 1
+    ORGANISATION_POLICY = 2
+    PERMISSION_PROFILE = 3
+    TASK_CONTRACT = 4
+    APPROVAL_DECISION = 5
+    REPOSITORY_INSTRUCTION = 6
+    FILE_CONVENTION = 7
+    ASSISTANT_SUGGESTION = 8
+
+    @property
+    def priority(self) -> InstructionPriority:
+        """CRITICAL for level 1, HIGH for 2 and 3, NORMAL for 4 and 5, LOW for the rest."""
+        return _PRIORITIES[self]
+
+    @property
+    def binds(self) -> bool:
+        """Whether instructions of this level decide (1 to 5) or only inform (6 to 8)."""
+        return self <= AuthorityLevel.APPROVAL_DECISION
+
+    @property
+    def is_policy(self) -> bool:
+        """Whether the level stands above the task, out of reach of any approval (1 to 3)."""
+        return self <= AuthorityLevel.PERMISSION_PROFILE
+
+
+_PRIORITIES: Final = dict(
+    zip(
+        AuthorityLevel,
+        [InstructionPriority.CRITICAL]
+        + [InstructionPriority.HIGH] * 2
+        + [InstructionPriority.NORMAL] * 2
+        + [InstructionPriority.LOW] * 3,
+        strict=True,
+    )
+)
+_LEVEL_OF_KIND: Final = {
+    MessageKind.SYSTEM_INSTRUCTION: AuthorityLevel.PLATFORM_POLICY,
+    MessageKind.ORG_POLICY: AuthorityLevel.ORGANISATION_POLICY,
+    MessageKind.DEVELOPER_INSTRUCTION: AuthorityLevel.PERMISSION_PROFILE,
+    MessageKind.USER_TASK: AuthorityLevel.TASK_CONTRACT,
+    MessageKind.APPROVAL_DECISION: AuthorityLevel.APPROVAL_DECISION,
+    MessageKind.REPOSITORY_INSTRUCTION: AuthorityLevel.REPOSITORY_INSTRUCTION,
+    MessageKind.AGENT_THOUGHT_SUMMARY: AuthorityLevel.ASSISTANT_SUGGESTION,
+    MessageKind.ASSISTANT_RESPONSE: AuthorityLevel.ASSISTANT_SUGGESTION,
+}
+_STRONGEST_OF_TRUST: Final = {
+    TrustLevel.PLATFORM_TRUSTED: AuthorityLevel.PLATFORM_POLICY,
+    TrustLevel.ORG_TRUSTED: AuthorityLevel.ORGANISATION_POLICY,
+    TrustLevel.USER_TRUSTED: AuthorityLevel.TASK_CONTRACT,
+    TrustLevel.REPOSITORY_UNTRUSTED: AuthorityLevel.REPOSITORY_INSTRUCTION,
+    TrustLevel.MODEL_GENERATED: AuthorityLevel.ASSISTANT_SUGGESTION,
+}
+
+
+def authority_of(kind: MessageKind, trust_level: TrustLevel) -> AuthorityLevel | None:
+    """The level at which a part of a message may instruct; ``None`` for data, which may not.
+
+    The kind says what the message is, the trust where its content comes from; the weaker of both counts. Text of a
+    repository has a level only as a repository instruction, not where it was pasted into a task.
+
+    Example:
+        >>> authority_of(MessageKind.USER_TASK, TrustLevel.USER_TRUSTED)
+        <AuthorityLevel.TASK_CONTRACT: 4>
+        >>> authority_of(MessageKind.TOOL_CALL_RESULT, TrustLevel.TOOL_TRUSTED) is None
+        True
+    """
+    level, strongest = _LEVEL_OF_KIND.get(kind), _STRONGEST_OF_TRUST.get(trust_level)
+    if level is None or strongest is None:
+        return None
+    if trust_level.is_untrusted and kind is not MessageKind.REPOSITORY_INSTRUCTION:
+        return None
+    return max(level, strongest)
+
+
+class Stance(StrEnum):
+    """What an instruction wants of its subject, strictest first."""
+
+    FORBID = "forbid"
+    REQUIRE = "require"
+    ALLOW = "allow"
+
+
+def _subject(text: str) -> str:
+    segments = text.split("/")
+    if "\\" in text or any(segment in ("", ".", "..") for segment in segments):
+        raise ValueError(f"subject {text!r} has an empty, '.' or '..' segment or a backslash; write 'files/src/a.py'")
+    return text
+
+
+Subject = Annotated[Identifier, AfterValidator(_subject)]
+"""What an instruction is about, as a path: ``tests``, ``network/push``, ``files/src/a.py``; ``*`` is everything."""
+
+
+def covers(subject: str, asked: str) -> bool:
+    """Whether what is said about one subject is said about another: itself, or something beneath it."""
+    return subject in (ANYTHING, asked) or asked.startswith(subject + "/")
+
+
+class Instruction(Model):
+    """One instruction: its level, what it is about, and what it wants."""
+
+    name: Identifier
+    """How a report calls it."""
+    level: AuthorityLevel
+    """Where it stands."""
+    trust_level: TrustLevel
+    """Where it comes from; it bounds the level."""
+    subject: Subject
+    """What it is about."""
+    stance: Stance
+    """What it wants."""
+    content: Text
+    """Its words."""
+    evidence: EvidenceRef | None = None
+    """Where it was said."""
+
+    @model_validator(mode="after")
+    def _does_not_exceed_its_source(self) -> Instruction:
+        strongest = _STRONGEST_OF_TRUST.get(self.trust_level)
+        if strongest is None:
+            raise ValueError(f"{self.trust_level} content is data; it has no level and cannot instruct")
+        if self.level < strongest:
+            raise ValueError(f"{self.trust_level} content may not exceed level {strongest}; this is level {self.level}")
+        if self.level is AuthorityLevel.APPROVAL_DECISION and self.subject == ANYTHING:
+            raise ValueError("an approval names what it is for; '*' is no scope")
+        return self
+
+
+class Ruling(Model):
+    """Who governs a subject, and who was overruled."""
+
+    subject: Subject
+    """What was asked about."""
+    governs: Instruction | None
+    """The instruction that governs; ``None`` if nobody spoke."""
+    overruled: tuple[Instruction, ...] = ()
+    """Those that wanted something else, strongest first."""
+
+    @property
+    def is_binding(self) -> bool:
+        """Whether it decides; otherwise it only informs."""
+        return self.governs is not None and self.governs.level.binds
+
+    @property
+    def note(self) -> str | None:
+        """What to say about those that were overruled; ``None`` if there are none."""
+        if self.governs is None or not self.overruled:
+            return None
+        names = ", ".join(f"{one.name} ({one.stance}, level {one.level})" for one in self.overruled)
+        winner = f"{self.governs.name} ({self.governs.stance}, level {self.governs.level})"
+        return f"{self.subject}: {winner} overrules {names}."
+
+
+class InstructionStack(Model):
+    """The instructions in force."""
+
+    instructions: tuple[Instruction, ...] = ()
+    """In any order."""
+
+    def ordered(self) -> tuple[Instruction, ...]:
+        """All instructions, strongest level first; by name within a level."""
+        return tuple(sorted(self.instructions, key=lambda one: (one.level, one.name, one.subject, one.stance)))
+
+    def governing(self, subject: str) -> Ruling:
+        """Who governs a subject.
+
+        The strongest level that speaks about it governs; within a level the narrowest subject, then the strictest
+        stance. An approval for it stands right above the task contract. What a policy merely allows, the contract
+        and approvals may still narrow: an allowance is a limit, not an order.
+
+        Args:
+            subject: What to ask about, such as ``files/service-b/a.py``.
+
+        Raises:
+            ValueError: If the subject has empty, ``.`` or ``..`` segments.
+        """
+        asked = _subject(subject)
+        speaking = sorted((one for one in self.instructions if covers(one.subject, asked)), key=_strength)
+        if not speaking:
+            return Ruling(subject=asked, governs=None)
+        deciding = [one for one in speaking if one.level.binds and not _is_mere_limit(one)]
+        governs = (deciding or speaking)[0]
+        weaker = speaking[speaking.index(governs) + 1 :]
+        overruled = tuple(one for one in weaker if _conflicts(one.stance, governs.stance))
+        return Ruling(subject=asked, governs=governs, overruled=overruled)
+
+
+def _strength(one: Instruction) -> tuple[float, float, int, str, str]:
+    amends_contract = one.level is AuthorityLevel.APPROVAL_DECISION
+    rank = AuthorityLevel.TASK_CONTRACT - 0.5 if amends_contract else float(one.level)
+    breadth = float("inf") if one.subject == ANYTHING else -float(one.subject.count("/"))
+    return rank, breadth, list(Stance).index(one.stance), one.name, one.content
+
+
+def _is_mere_limit(one: Instruction) -> bool:
+    return one.level.is_policy and one.stance is Stance.ALLOW
+
+
+def _conflicts(stance: Stance, other: Stance) -> bool:
+    return stance is not other and Stance.FORBID in (stance, other)

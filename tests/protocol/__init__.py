@@ -1,0 +1,1 @@
+"""What the protocol allows and what it refuses."""
