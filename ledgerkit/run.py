@@ -11,7 +11,9 @@ import polars as pl
 
 from ledgerkit import cost
 from ledgerkit.protocol.messages import AgentMessage, MessageRange
+from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.replay import Replay
+from ledgerkit.safety.gate import visible_to
 from ledgerkit.store import reading
 from ledgerkit.store.database import Database
 
@@ -81,10 +83,15 @@ class Run:
             "select * from runs where parent_run_id = $run_id order by started_at, run_id", {"run_id": self.run_id}
         )
 
-    def replay(self) -> Replay:
-        """Steps through the run."""
-        inherited = self._database.frame(_ANCESTORS, {"run_id": self.run_id})
-        return Replay(self.parts(), self.calls(), inherited)
+    def replay(self, audience: Audience = Audience.PEOPLE) -> Replay:
+        """Steps through the run.
+
+        Args:
+            audience: Whose eyes: parts that this audience may not see are left out.
+        """
+        inherited, _ = visible_to(self._database.frame(_ANCESTORS, {"run_id": self.run_id}), audience)
+        parts, _ = visible_to(self.parts(), audience)
+        return Replay(parts, self.calls(), inherited)
 
     def _own(self, view: str) -> pl.DataFrame:
         return self._database.frame(

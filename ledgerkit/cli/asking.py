@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, cast
 
 import click
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, reads_ledger
 from ledgerkit.cli.output import console, one_line, print_json, print_table, text
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
@@ -47,12 +48,16 @@ def print_runs(runs: pl.DataFrame, *, limit: int) -> None:
     """Prints runs as a table, and what they cost in all."""
     shown = runs if limit == _ALL else runs.head(limit)
     right = ["steps", "tool_calls", "input_tokens", "output_tokens", "cost"]
-    print_table(shown.iter_rows(named=True), _RUN_COLUMNS, right=right)
+    print_table(shown.iter_rows(named=True), _RUN_COLUMNS, right=right, flexible="task")
     _footer(runs, shown)
 
 
 def _short(run_id: str) -> str:
     return run_id[:8]
+
+
+def _started(time: datetime | None) -> str:
+    return "—" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
 def _relation(relation: str | None) -> str:
@@ -72,7 +77,7 @@ def _known(value: str | None) -> str:
 
 
 def _task(task: str | None) -> str:
-    return one_line(task, 44)
+    return one_line(task, 120)
 
 
 def _nonzero(number: int) -> str:
@@ -81,7 +86,7 @@ def _nonzero(number: int) -> str:
 
 _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
     "run_id": ("run", _short),
-    "started_at": ("started", format_time),
+    "started_at": ("started (UTC)", _started),
     "relation": ("kind", _relation),
     "models": ("model", _models),
     "repository": ("repository", _last_name),
@@ -101,7 +106,7 @@ def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
     unpriced = int(runs["unpriced_calls"].fill_null(0).sum())
     line = f"{plural(runs.height, 'run')}, {total}"
     if unpriced:
-        line += f" and {plural(unpriced, 'call')} without a known price"
+        line += f" and {plural(unpriced, 'call')} without a known cost"
     if shown.height < runs.height:
         line += f"; the latest {shown.height} shown (-n 0 shows all)"
     console().print(line)
@@ -111,7 +116,7 @@ def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
 @click.argument("needle")
 @click.option("--kind", help="Only messages of this kind, for instance TOOL_CALL_RESULT.")
 @click.option("-n", "--limit", default=50, show_default=True, help="Places to show.")
-@click.option("--audit", is_flag=True, help="Also parts that only audits may see.")
+@audit_option
 @json_option
 @reads_ledger
 def search_command(
@@ -119,11 +124,10 @@ def search_command(
     needle: str,
     kind: str | None,
     limit: int,
-    audit: bool,
+    audience: lk.Audience,
     as_json: bool,
 ) -> None:
     """Find a text in all messages, whatever its case."""
-    audience = lk.Audience.AUDIT if audit else lk.Audience.PEOPLE
     wanted = None if kind is None else kind.upper()
     if wanted is not None and wanted not in lk.MessageKind.__members__:
         raise lk.ProtocolError.unknown_value("kind", kind, lk.MessageKind.__members__)
@@ -189,7 +193,7 @@ def print_costs(ledger: lk.Ledger, keys: list[str], *, leaves: bool = False, lim
     total = ledger.cost([]).row(0, named=True)
     line = f"Total {format_money(total['cost'])} for {plural(total['calls'], 'call')}"
     if total["unpriced_calls"]:
-        line += f"; {plural(total['unpriced_calls'], 'call')} without a known price left out"
+        line += f"; {plural(total['unpriced_calls'], 'call')} without a known cost left out"
     if shown.height < costs.height:
         line += f"; {shown.height} of {costs.height} groups shown (-n 0)"
     console().print(line)
@@ -224,5 +228,5 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return ", ".join(str(item) for item in value)
+        return ", ".join(map(str, cast(list[object], value)))
     return one_line(value, 300)

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import click
+import polars as pl
 
 import ledgerkit as lk
+from ledgerkit.cli.output import console, text
+from ledgerkit.reports.formatting import plural
 
 DEFAULT_LEDGER: Final = "runs.ledger"
 ERROR_EXIT: Final = 2
@@ -41,6 +44,26 @@ def ledger_option(command: _Decorated) -> _Decorated:
 def json_option(command: _Decorated) -> _Decorated:
     """Adds ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
+
+
+def audit_option(command: _Decorated) -> _Decorated:
+    """Adds ``--audit``, which arrives as ``audience``."""
+
+    def audience(context: click.Context, parameter: click.Parameter, value: bool) -> lk.Audience:
+        del context, parameter
+        return lk.Audience.AUDIT if value else lk.Audience.PEOPLE
+
+    return click.option("--audit", "audience", is_flag=True, callback=audience, help="Also what only audits may see.")(
+        command
+    )
+
+
+def print_withheld(withheld: pl.DataFrame) -> None:
+    """Says how many parts were left out, by visibility."""
+    for visibility, parts in withheld.iter_rows():
+        console().print(
+            text(f"{plural(parts, 'part')} withheld: {visibility} (--audit shows what audits may see)", "dim")
+        )
 
 
 def reads_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T]) -> Callable[_P, _T]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import click
 import polars as pl
@@ -17,12 +18,18 @@ from rich.text import Text
 
 from ledgerkit.safety.inert import inert_terminal
 
+PIPED_WIDTH: Final = 160
+"""Columns of what is written to a file or pipe, which has no width of its own."""
+
 Cell = Callable[[Any], str]
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console that neither reads markup in log text nor colours what is piped."""
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    out = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not out.is_terminal and "COLUMNS" not in os.environ:
+        out.width = PIPED_WIDTH
+    return out
 
 
 def text(value: object, style: str = "") -> Text:
@@ -41,7 +48,7 @@ def print_table(
     columns: Mapping[str, tuple[str, Cell]],
     *,
     right: Sequence[str] = (),
-    title: str | None = None,
+    flexible: str | None = None,
 ) -> None:
     """Prints rows as a table.
 
@@ -49,12 +56,17 @@ def print_table(
         rows: The rows.
         columns: For each field its heading and how a value is shown.
         right: Fields that stand to the right.
-        title: Heading of the table.
+        flexible: Field that gets what is left of the line, and is cut to it; the others keep their width.
     """
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, expand=flexible is not None)
     for field, (heading, _) in columns.items():
+        fills = field == flexible
         table.add_column(
-            heading, justify="right" if field in right else "left", overflow="fold", no_wrap=field in right
+            heading,
+            justify="right" if field in right else "left",
+            overflow="ellipsis" if fills else "fold",
+            no_wrap=flexible is not None or field in right,
+            ratio=1 if fills else None,
         )
     for row in rows:
         table.add_row(*(text(show(row.get(field))) for field, (_, show) in columns.items()))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, reads_ledger
 from ledgerkit.cli.output import console, one_line, print_json, text
 from ledgerkit.replay import Replay, Step
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
 _KEYS: Final = "n next  p previous  g go to  f next failure  v what was visible  q quit"
-_BODY: Final = 1_500
+_BODY_LINES: Final = 24
+_ARGUMENT_LINES: Final = 12
+_LINE: Final = 400
 _STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "beside": "dim"}
 
 
@@ -24,15 +27,18 @@ _STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "b
 @click.argument("run_id")
 @click.option("--step", "at", type=int, help="Show this step only; negative numbers count from the end.")
 @click.option("--visible", is_flag=True, help="List everything that was visible by then, not only what was new.")
+@audit_option
 @json_option
 @reads_ledger
-def replay_command(ledger: lk.Ledger, run_id: str, at: int | None, visible: bool, as_json: bool) -> None:
+def replay_command(
+    ledger: lk.Ledger, run_id: str, at: int | None, visible: bool, audience: lk.Audience, as_json: bool
+) -> None:
     """Step through a run: what the model could see by then, what it did, what came back.
 
     In a terminal: keys step through. Otherwise all steps are printed, or the one that --step names.
     """
     run = ledger.run(run_id)
-    replay = run.replay()
+    replay = run.replay(audience)
     if as_json:
         steps = [replay.step(at)] if at is not None else list(replay)
         print_json([_json(step, visible=visible) for step in steps])
@@ -98,14 +104,30 @@ def _print_parts(name: str, parts: pl.DataFrame) -> None:
 
 
 def _body(row: dict[str, Any], *, short: bool) -> list[str]:
+    if row["part_type"] == "tool_call" and not short:
+        return _arguments(row["data"])
     body = row["text"] if row["text"] is not None else row["data"]
     if body is None:
         return []
-    if short:
-        return [one_line(body, 160)]
-    lines = str(body)[:_BODY].splitlines() or [""]
-    left = len(str(body)) - _BODY
-    return [*lines, f"… {format_count(left)} more characters"] if left > 0 else lines
+    return [one_line(body, 160)] if short else _cut(str(body), _BODY_LINES)
+
+
+def _arguments(data: str | None) -> list[str]:
+    """A call's arguments, each on its own lines."""
+    arguments: object = json.loads(data) if data else {}
+    if not isinstance(arguments, dict):
+        return _cut(str(arguments), _BODY_LINES)
+    lines: list[str] = []
+    for name, value in cast(dict[str, object], arguments).items():
+        shown = _cut(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _ARGUMENT_LINES)
+        lines += [f"{name}: {shown[0]}"] if len(shown) == 1 else [f"{name}:", *("  " + line for line in shown)]
+    return lines
+
+
+def _cut(body: str, limit: int) -> list[str]:
+    lines = body.splitlines() or [""]
+    shown = [line if len(line) <= _LINE else line[:_LINE] + "…" for line in lines[:limit]]
+    return [*shown, f"… {plural(len(lines) - limit, 'more line')}"] if len(lines) > limit else shown
 
 
 def _print_rest(replay: Replay) -> None:

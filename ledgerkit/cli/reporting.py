@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import ledgerkit as lk
-from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, reads_ledger
 from ledgerkit.cli.output import console, print_json, text
 
 
@@ -16,21 +16,20 @@ from ledgerkit.cli.output import console, print_json, text
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File to write; without it report.html or RUN.html."
 )
-@click.option("--audit", is_flag=True, help="For an audit: also what only audits may see.")
+@audit_option
 @json_option
 @reads_ledger
 def report_command(
     ledger: lk.Ledger,
     run_id: str | None,
     output: Path | None,
-    audit: bool,
+    audience: lk.Audience,
     as_json: bool,
 ) -> None:
     """Write an HTML report: of one run, or of the whole ledger.
 
     The page needs no network and runs no script.
     """
-    audience = lk.Audience.AUDIT if audit else lk.Audience.PEOPLE
     if run_id is None:
         path, page = output or Path("report.html"), ledger.report(audience=audience)
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import ledgerkit as lk
-from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_ledger
 from ledgerkit.cli.output import console, one_line, print_json, print_table, text
 from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.protocol.parts import Part
@@ -21,15 +21,17 @@ from ledgerkit.reports.formatting import (
     format_time,
     plural,
 )
+from ledgerkit.safety.gate import visible_to
 
 
 @click.command("show")
 @click.argument("what")
 @click.option("-n", "--limit", default=40, show_default=True, help="Messages to show; 0 shows all.")
 @click.option("--from", "first", default=0, help="Sequence number of the first message to show.")
+@audit_option
 @json_option
 @reads_ledger
-def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, as_json: bool) -> None:
+def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, audience: lk.Audience, as_json: bool) -> None:
     """Show a run (its id, its session's id, or the beginning of either), a message, or an artifact.
 
     WHAT is an id; artifact:ID shows an artifact.
@@ -37,13 +39,13 @@ def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, as_json: 
     if what.startswith("artifact:"):
         _show_artifact(ledger, what)
     elif is_uuid(what) and (message := ledger.find_by_id(what)) is not None:
-        _show_message(message, as_json=as_json)
+        _show_message(message, audience, as_json=as_json)
     else:
-        _show_run(ledger.run(what), limit, first, as_json=as_json)
+        _show_run(ledger.run(what), limit, first, audience, as_json=as_json)
 
 
-def _show_run(run: lk.Run, limit: int, first: int, *, as_json: bool) -> None:
-    parts = run.parts()
+def _show_run(run: lk.Run, limit: int, first: int, audience: lk.Audience, *, as_json: bool) -> None:
+    parts, withheld = visible_to(run.parts(), audience)
     heads = parts.filter(parts["part_index"] == 0, parts["sequence_no"] >= first)
     shown = heads if limit == 0 else heads.head(limit)
     if as_json:
@@ -60,10 +62,11 @@ def _show_run(run: lk.Run, limit: int, first: int, *, as_json: bool) -> None:
         "what": ("", str),
     }
     rows = ({**row, "what": _what(row)} for row in shown.iter_rows(named=True))
-    print_table(rows, columns, right=["sequence_no", "step", "token_count"])
+    print_table(rows, columns, right=["sequence_no", "step", "token_count"], flexible="what")
     out = console()
     if shown.height < heads.height:
         out.print(f"{shown.height} of {plural(heads.height, 'message')} shown (--from, -n)")
+    print_withheld(withheld)
     children = run.children()
     for child in children.iter_rows(named=True):
         out.print(text(f"{child['relation']}: {child['run_id'][:8]}  {one_line(child['task'], 80)}"))
@@ -112,14 +115,16 @@ def _words(label: str) -> str:
 def _what(row: dict[str, Any]) -> str:
     named = " ".join(str(row[k]) for k in ("tool_name", "status") if row[k] and row[k] != "REQUESTED")
     if row["part_type"] == "tool_call":
-        return f"{named} {one_line(row['data'], 100)}"
+        return f"{named} {one_line(row['data'], 200)}"
     body = row["text"] if row["text"] is not None else row["data"]
-    return f"{named} {one_line(body, 100)}".strip()
+    return f"{named} {one_line(body, 200)}".strip()
 
 
-def _show_message(message: lk.AgentMessage, *, as_json: bool) -> None:
+def _show_message(message: lk.AgentMessage, audience: lk.Audience, *, as_json: bool) -> None:
+    parts = [part for part in message.parts if audience.may_see(part.visibility)]
     if as_json:
-        print_json(json.loads(message.model_dump_json()))
+        whole = json.loads(message.model_dump_json())
+        print_json({**whole, "parts": [json.loads(part.model_dump_json()) for part in parts]})
         return
     out = console()
     out.print(text(f"{message.kind} by {message.actor}", "bold"), text(format_time(message.created_at), "dim"))
@@ -127,8 +132,10 @@ def _show_message(message: lk.AgentMessage, *, as_json: bool) -> None:
     out.print(text(f"  trust {message.trust_level}, visible to {message.visibility}, step {message.step}"))
     if message.source:
         out.print(text(f"  from {message.source.source_file}:{message.source.source_line}"))
-    for part in message.parts:
+    for part in parts:
         _print_part(part)
+    if len(parts) < len(message.parts):
+        out.print(text(f"{plural(len(message.parts) - len(parts), 'part')} withheld (--audit)", "dim"))
 
 
 def _print_part(part: Part) -> None:
@@ -149,4 +156,4 @@ def _show_artifact(ledger: lk.Ledger, reference: str) -> None:
     if media_type.startswith("text/") or media_type.endswith("json"):
         console().print(text(content.decode("utf-8", "replace")))
     else:
-        console().print(f"{media_type}, {plural(len(content), 'byte')}, {label}")
+        console().print(text(f"{media_type}, {plural(len(content), 'byte')}, {label}"))

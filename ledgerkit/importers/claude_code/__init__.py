@@ -84,7 +84,7 @@ def read(
         if isinstance(item, Damage):
             reading.quarantined.append(Quarantined(item.number, item.offset, item.size, item.reason))
             torn = torn or item.torn
-            cursor = cursor if item.torn else item.offset + item.size + 1
+            cursor = item.offset if item.torn else item.offset + item.size + 1
         else:
             reading.take(item)
             cursor = item.offset + item.size + 1
@@ -150,7 +150,7 @@ class _Reading:
         draft.messages = conversation.assistant_messages(record, draft.created_at, keep_reasoning=self._keep_reasoning)
         draft.is_model_call = message.get("model") != conversation.SYNTHETIC_MODEL
         draft.node = Node.CALL if draft.is_model_call else Node.PASSIVE
-        draft.call_id = _call_id(message, record) or f"record:{draft.native_id or f'{draft.digest}:{draft.line}'}"
+        draft.call_id = _call_id(message, record) or f"record:{draft.digest}:{draft.native_id or draft.line}"
         for block in objects_of(message.get("content")):
             if isinstance(block.get("id"), str) and "name" in block:
                 self.calls[block["id"]] = block
