@@ -23,7 +23,6 @@ from ledgerkit.store import reading
 from ledgerkit.store.appending import Appender
 from ledgerkit.store.contents import read_artifact
 from ledgerkit.store.database import Database
-from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import create_layout, is_ledger, open_layout
 
 _RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
@@ -48,6 +47,9 @@ def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None
         >>> ledger.runs().height
         0
     """
+    # Delta Lake's library is loaded when a ledger is opened, not when ledgerkit is imported.
+    from ledgerkit.store.delta import DeltaStore
+
     root = Path(path).expanduser()
     layout = open_layout(root) if is_ledger(root) or not create else create_layout(root, key=key)
     return Ledger(Storage(layout, store := DeltaStore(layout), Database(layout, store)))

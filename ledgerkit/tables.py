@@ -7,30 +7,36 @@ are text; JSON is text that ``json_valid`` accepts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
+import polars as pl
 
 LAYOUT_VERSION: Final = 1
 """Version of the stored layout; written into a new ledger, checked when one is opened."""
 
-TEXT: Final = pa.string()
-INT: Final = pa.int64()
-SMALL_INT: Final = pa.int32()
-FLAG: Final = pa.bool_()
-TIME: Final = pa.timestamp("us", tz="UTC")
-MONEY: Final = pa.decimal128(18, 9)
-BYTES: Final = pa.binary()
-TEXTS: Final = pa.list_(TEXT)
+if TYPE_CHECKING:
+    from polars._typing import ColumnNameOrSelector, PolarsDataType
+
+TEXT: Final = pl.String()
+INT: Final = pl.Int64()
+SMALL_INT: Final = pl.Int32()
+REAL: Final = pl.Float64()
+FLAG: Final = pl.Boolean()
+TIME: Final = pl.Datetime("us", "UTC")
+MONEY: Final = pl.Decimal(18, 9)
+BYTES: Final = pl.Binary()
+TEXTS: Final = pl.List(TEXT)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, Arrow type and what stands in it."""
+    """One column: its name, type and what stands in it."""
 
     name: str
-    type: pa.DataType
+    type: pl.DataType
     doc: str
 
 
@@ -45,14 +51,39 @@ class Table:
     sort_by: tuple[str, ...] = ()
 
     @property
-    def schema(self) -> pa.Schema:
-        """The Arrow schema, columns in declared order."""
-        return pa.schema([pa.field(c.name, c.type) for c in self.columns])
+    def schema(self) -> pl.Schema:
+        """Names and types, in declared order."""
+        return pl.Schema({c.name: c.type for c in self.columns})
+
+    @property
+    def types(self) -> Mapping[ColumnNameOrSelector | PolarsDataType, PolarsDataType]:
+        """Types by name, as a cast takes them."""
+        return {c.name: c.type for c in self.columns}
+
+    def frame(self, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+        """Rows as a frame of this table. Every row has every column; times may be microseconds since 1970."""
+        listed = list(rows)
+        return self.frame_of({c.name: list(map(itemgetter(c.name), listed)) for c in self.columns})
+
+    def frame_of(self, columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+        """Columns as a frame of this table; times may be microseconds since 1970."""
+        return pl.DataFrame([_series(c, columns[c.name]) for c in self.columns])
 
     @property
     def names(self) -> tuple[str, ...]:
         """Column names in declared order."""
         return tuple(c.name for c in self.columns)
+
+
+def instance(kind: PolarsDataType) -> pl.DataType:
+    """A type as an instance, where Polars gives its class."""
+    return kind if isinstance(kind, pl.DataType) else kind()
+
+
+def _series(column: Column, values: Sequence[Any]) -> pl.Series:
+    if column.type == TIME and any(isinstance(value, int) for value in values):
+        return pl.Series(column.name, values, INT).cast(TIME)
+    return pl.Series(column.name, values, column.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,23 +234,8 @@ RUNS: Final = Table(
     sort_by=("session_id", "run_id", "recorded_at"),
 )
 
-_FATE = pa.struct(
-    [
-        pa.field("record_type", TEXT),
-        pa.field("fate", TEXT),
-        pa.field("reason", TEXT),
-        pa.field("count", INT),
-    ]
-)
-_QUARANTINED = pa.struct(
-    [
-        pa.field("line", INT),
-        pa.field("offset", INT),
-        pa.field("bytes", INT),
-        pa.field("reason", TEXT),
-        pa.field("record_type", TEXT),
-    ]
-)
+_FATE = pl.Struct({"record_type": TEXT, "fate": TEXT, "reason": TEXT, "count": INT})
+_QUARANTINED = pl.Struct({"line": INT, "offset": INT, "bytes": INT, "reason": TEXT, "record_type": TEXT})
 
 IMPORTS: Final = Table(
     "imports",
@@ -240,12 +256,10 @@ IMPORTS: Final = Table(
         Column("quarantined", INT, "Damaged or unreadable records."),
         Column("identified", INT, "Records with an id of their own."),
         Column("distinct_records", INT, "Distinct ids among them, counted anew for each reading."),
-        Column("fates", pa.list_(_FATE), "Counts by record type, fate and reason."),
-        Column("quarantine", pa.list_(_QUARANTINED), "Every quarantined record: where, and why."),
+        Column("fates", pl.List(_FATE), "Counts by record type, fate and reason."),
+        Column("quarantine", pl.List(_QUARANTINED), "Every quarantined record: where, and why."),
         Column("sessions", TEXTS, "Sessions that the file holds records of."),
-        Column(
-            "record_keys", pa.list_(INT), "Hashes of the records of this import, in file order (for merging files)."
-        ),
+        Column("record_keys", pl.List(INT), "Hashes of the records of this import, in file order (for merging files)."),
         Column("redaction", TEXT, "Redaction mode of the import: off, audit or on."),
         Column("imported_at", TIME, "When."),
     ),
@@ -302,7 +316,7 @@ VIEWS: Final[dict[str, View]] = {
                 Column("error_category", TEXT, "Kind of failure."),
                 Column("started_at", TIME, "When it was asked for or began."),
                 Column("finished_at", TIME, "When its result was recorded."),
-                Column("duration_s", pa.float64(), "Seconds between the two, where both are recorded."),
+                Column("duration_s", REAL, "Seconds between the two, where both are recorded."),
                 Column("result_message_id", TEXT, "Message of its first result; null if there is none."),
                 Column("result_text", TEXT, "Text of its first result."),
                 Column("result_count", INT, "Number of results."),
@@ -348,7 +362,7 @@ VIEWS: Final[dict[str, View]] = {
                 Column("models", TEXTS, "Models that answered, most used first."),
                 Column("started_at", TIME, "Time of its first message."),
                 Column("finished_at", TIME, "Time of its last message."),
-                Column("duration_s", pa.float64(), "Seconds between the two."),
+                Column("duration_s", REAL, "Seconds between the two."),
                 Column("messages", INT, "Messages."),
                 Column("steps", INT, "Model calls."),
                 Column("tool_calls", INT, "Tool calls."),

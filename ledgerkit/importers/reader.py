@@ -152,9 +152,8 @@ def _repaired(raw: bytes, number: int, start: int, *, last: bool) -> Iterator[Li
         try:
             value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            why = getattr(error, "msg", _TOO_DEEP)
-            reason = "cut off" if last else f"not JSON: {why}"
-            yield Damage(number, offset, start + len(raw) - offset, reason, torn=last)
+            why = f"not JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else _TOO_DEEP
+            yield Damage(number, offset, start + len(raw) - offset, "cut off" if last else why, torn=last)
             return
         at = _after_blanks(text, at)
         size = len(escaped[begin:at].encode("utf-8", "surrogateescape"))

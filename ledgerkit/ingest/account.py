@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import polars as pl
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from ledgerkit import tables
@@ -96,14 +95,9 @@ class FileState:
         }
 
 
-def import_rows(states: list[FileState], import_id: str, imported_at: int) -> pa.Table:
+def import_rows(states: list[FileState], import_id: str, imported_at: int) -> pl.DataFrame:
     """Rows of ``imports`` for some files."""
-    rows = [state.row(import_id, imported_at) for state in states]
-    arrays = [
-        pa.array([row[c.name] for row in rows], tables.INT if c.type == tables.TIME else c.type).cast(c.type)
-        for c in tables.IMPORTS.columns
-    ]
-    return pa.Table.from_arrays(arrays, schema=tables.IMPORTS.schema)
+    return tables.IMPORTS.frame(state.row(import_id, imported_at) for state in states)
 
 
 class ImportAccount(BaseModel):

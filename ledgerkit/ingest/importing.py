@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -22,8 +22,10 @@ from ledgerkit.ingest.sessions import Batch, SessionIntake, write_batch
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
 from ledgerkit.store.database import Database
-from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import Layout
+
+if TYPE_CHECKING:
+    from ledgerkit.store.delta import DeltaStore
 
 BATCH_BYTES: Final = 32 * 1024 * 1024
 ELSEWHERE: Final = "bookkeeping of a session that is not in this file"

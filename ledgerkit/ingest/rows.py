@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
-import pyarrow as pa
+import polars as pl
 
 from ledgerkit import tables
 from ledgerkit.importers.drafts import MessageDraft, PartDraft, RecordDraft, UsageDraft
@@ -125,27 +124,18 @@ class RowBuilder:
         row["artifact_refs"] = refs or None
         return row
 
-    def history(self) -> pa.Table:
+    def history(self) -> pl.DataFrame:
         """The rows so far, with the columns of ``history``."""
         counts = self._count_tokens(self._counted)
         for at, count in zip(self._counted_at, counts, strict=True):
             self._rows[at]["token_count"] = count
-        arrays = [
-            pa.array(list(map(itemgetter(column.name), self._rows)), _loading_type(column.type)).cast(column.type)
-            for column in tables.HISTORY.columns
-        ]
-        return pa.Table.from_arrays(arrays, schema=tables.HISTORY.schema)
+        return tables.HISTORY.frame(self._rows)
 
 
 def _usage_columns(usage: UsageDraft) -> dict[str, Any]:
     columns = {name: getattr(usage, name) for name in _USAGE_FIELDS}
     columns["reported_cost"] = Decimal(usage.reported_cost) if usage.reported_cost else None
     return columns
-
-
-def _loading_type(kind: pa.DataType) -> pa.DataType:
-    """Times come as microseconds, which Arrow takes as integers first."""
-    return tables.INT if kind == tables.TIME else kind
 
 
 def _json(value: object) -> str:

@@ -10,10 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
-import pyarrow as pa
 
 from ledgerkit import tables, tokens
 from ledgerkit.importers.drafts import RecordDraft, RunFacts
@@ -26,9 +25,11 @@ from ledgerkit.ingest.rows import RowBuilder, Standing
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid, uuid8
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.database import Database
-from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import Layout
 from ledgerkit.store.views import RETIRED
+
+if TYPE_CHECKING:
+    from ledgerkit.store.delta import DeltaStore
 
 NO_DATE: Final = "1970-01-01"
 _LIGHT: Final = """
@@ -178,7 +179,7 @@ class _Writing:
         self._database = database
         self._batch = batch
         self._builder = builder
-        self._copied: list[pa.Table] = []
+        self._copied: list[pl.DataFrame] = []
         self._runs: list[dict[str, Any]] = []
 
     def session(self, log_format: str, intake: SessionIntake, session: _Session) -> None:
@@ -229,7 +230,7 @@ class _Writing:
         rows = self._database.frame("select * from current_history where session_id = $id", {"id": session.session_id})
         kept = [n for n in tables.HISTORY.names if n not in places.columns or n == "message_id"]
         copied = rows.select([n for n in kept if n in rows.columns]).join(places, on="message_id", how="inner")
-        self._copied.append(copied.select(tables.HISTORY.names).to_arrow().cast(tables.HISTORY.schema))
+        self._copied.append(copied.select(tables.HISTORY.names).cast(tables.HISTORY.types))
 
     def _retire(self, session: _Session, intake: SessionIntake, living: set[str]) -> None:
         """A run that is there no longer gets a last revision that says so."""
@@ -245,7 +246,7 @@ class _Writing:
                 "part_trust_level": "TOOL_TRUSTED", "part_visibility": "INTERNAL_ONLY", "status": RETIRED,
                 "import_id": self._batch.import_id,
             }  # fmt: skip
-            self._copied.append(pa.Table.from_pylist([row], schema=tables.HISTORY.schema))
+            self._copied.append(tables.HISTORY.frame([row]))
 
     def _describe(
         self,
@@ -283,7 +284,7 @@ class _Writing:
                 "import_id": self._batch.import_id,
             })  # fmt: skip
 
-    def run_rows(self) -> pa.Table:
+    def run_rows(self) -> pl.DataFrame:
         """The rows of ``runs`` that say something new."""
         columns = [c for c in tables.RUNS.columns if c.name not in ("recorded_at", "import_id")]
         names = [c.name for c in columns]
@@ -293,15 +294,11 @@ class _Writing:
         ).iter_rows(named=True)
         there = {row["run_id"]: tuple(row[name] for name in names) for row in held}
         rows = [row for row in self._runs if there.get(row["run_id"]) != tuple(row[name] for name in names)]
-        arrays = [
-            pa.array([row[c.name] for row in rows], tables.INT if c.type == tables.TIME else c.type).cast(c.type)
-            for c in tables.RUNS.columns
-        ]
-        return pa.Table.from_arrays(arrays, schema=tables.RUNS.schema)
+        return tables.RUNS.frame(rows)
 
-    def history(self) -> pa.Table:
+    def history(self) -> pl.DataFrame:
         """All rows of ``history`` of this commit."""
-        return pa.concat_tables([self._builder.history(), *self._copied])
+        return pl.concat([self._builder.history(), *self._copied])
 
 
 def run_id_of(log_format: str, session_id: str, run_key: str) -> str:

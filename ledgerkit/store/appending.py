@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Final
 
 from ledgerkit import errors, tables
 from ledgerkit.protocol.columns import message_columns, part_columns
@@ -20,8 +18,10 @@ from ledgerkit.protocol.vocabulary import PartType
 from ledgerkit.store import reading
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.database import Database
-from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import Layout
+
+if TYPE_CHECKING:
+    from ledgerkit.store.delta import DeltaStore
 
 _ATTEMPTS: Final = 100
 _HEAD: Final = """
@@ -100,9 +100,7 @@ class Appender:
             {**common, **self._part(message, index, contents), **({} if index == 0 else {"metadata": None})}
             for index in range(len(message.parts))
         ]
-        table = pa.Table.from_pylist(
-            [{name: row.get(name) for name in tables.HISTORY.names} for row in rows], schema=tables.HISTORY.schema
-        )
+        table = tables.HISTORY.frame([{name: row.get(name) for name in tables.HISTORY.names} for row in rows])
         transaction = f"append/{message.run_id}/{revision}/{message.sequence_no}"
         self._store.append(
             "artifacts", contents.rows(self._database, None), transaction=f"artifacts/{message.message_id}"

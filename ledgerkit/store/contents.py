@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-import pyarrow as pa
+import polars as pl
 
 from ledgerkit import tables
 from ledgerkit.protocol.vocabulary import ArtifactLabel
@@ -56,7 +56,7 @@ class Contents:
         refs.append(self.keep(data.encode(), "application/json"))
         return json.dumps({"artifact": refs[-1], "head": data[:HEAD_CHARS]}, ensure_ascii=False)
 
-    def rows(self, database: Database, import_id: str | None) -> pa.Table:
+    def rows(self, database: Database, import_id: str | None) -> pl.DataFrame:
         """The artifacts that the ledger does not hold yet, as rows of ``artifacts``."""
         ids = sorted(self._kept)
         held = set(
@@ -67,7 +67,7 @@ class Contents:
             else ()
         )
         fresh = [(content_id, *self._kept[content_id]) for content_id in ids if content_id not in held]
-        return pa.Table.from_pydict(
+        return tables.ARTIFACTS.frame_of(
             {
                 "content_id": [content_id for content_id, *_ in fresh],
                 "media_type": [media_type for _, _, media_type, _ in fresh],
@@ -75,8 +75,7 @@ class Contents:
                 "byte_count": [len(content) for _, content, _, _ in fresh],
                 "content": [content for _, content, _, _ in fresh],
                 "import_id": [import_id for _ in fresh],
-            },
-            schema=tables.ARTIFACTS.schema,
+            }
         )
 
 

@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import duckdb
 import polars as pl
 import polars.selectors as cs
-import pyarrow as pa
 
 from ledgerkit import errors, tables
 from ledgerkit.store import views
-from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import Layout
 
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
+
+    from ledgerkit.store.delta import DeltaStore
+
 _READS: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
-_SQL_TYPES: Final[dict[pa.DataType, str]] = {
+_SQL_TYPES: Final[dict[pl.DataType, str]] = {
     tables.TEXT: "VARCHAR",
     tables.INT: "BIGINT",
     tables.SMALL_INT: "INTEGER",
+    tables.REAL: "DOUBLE",
     tables.FLAG: "BOOLEAN",
     tables.TIME: "TIMESTAMPTZ",
     tables.MONEY: "DECIMAL(18,9)",
     tables.BYTES: "BLOB",
-    tables.TEXTS: "VARCHAR[]",
 }
 
 
@@ -69,11 +72,6 @@ class Database:
         """Runs one of ledgerkit's own queries (they may use the internal views)."""
         self.refresh()
         return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
-
-    def arrow(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pa.Table:
-        """Like :meth:`frame`, as an Arrow table."""
-        self.refresh()
-        return self._connection.cursor().sql(sql, params=parameters).to_arrow_table()
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A view as a lazy frame; filters and column choices are pushed down into it.
@@ -157,13 +155,9 @@ def _source(table: tables.Table, files: list[str]) -> str:
     )
 
 
-def _sql_type(kind: pa.DataType) -> str:
-    if kind in _SQL_TYPES:
-        return _SQL_TYPES[kind]
-    if pa.types.is_list(kind):
-        return _sql_type(kind.value_type) + "[]"
-    if pa.types.is_struct(kind):
-        struct: Any = kind  # its fields have no types in the stubs
-        fields = [struct.field(index) for index in range(struct.num_fields)]
-        return "STRUCT(" + ", ".join(f'"{field.name}" {_sql_type(field.type)}' for field in fields) + ")"
-    raise errors.LedgerFormatError(f"No SQL type for {kind}.")
+def _sql_type(kind: PolarsDataType) -> str:
+    if isinstance(kind, pl.List):
+        return _sql_type(kind.inner) + "[]"
+    if isinstance(kind, pl.Struct):
+        return "STRUCT(" + ", ".join(f'"{field.name}" {_sql_type(field.dtype)}' for field in kind.fields) + ")"
+    return _SQL_TYPES[tables.instance(kind)]

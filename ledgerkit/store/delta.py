@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+import polars as pl
 from deltalake import (
     BloomFilterProperties,
     ColumnProperties,
@@ -20,10 +21,14 @@ from deltalake import (
     write_deltalake,
 )
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake.schema import ArrayType, Field, PrimitiveType, Schema, StructType
 
-from ledgerkit import errors
+from ledgerkit import errors, tables
 from ledgerkit.store.layout import Layout
 from ledgerkit.tables import TABLES, Table
+
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
 
 ROW_GROUP_ROWS = 16_384
 _RETRIES = 200
@@ -70,7 +75,7 @@ class DeltaStore:
         """Paths of a table's live Parquet files, sorted."""
         return sorted(self.handle(name).file_uris())
 
-    def append(self, name: str, rows: pa.Table, *, transaction: str) -> bool:
+    def append(self, name: str, rows: pl.DataFrame, *, transaction: str) -> bool:
         """Appends rows in one commit.
 
         Args:
@@ -84,12 +89,10 @@ class DeltaStore:
         Raises:
             LedgerConflictError: If other writers kept getting in between.
         """
-        if rows.num_rows == 0:
+        if rows.is_empty():
             return False
         table = TABLES[name]
-        rows = rows.select(list(table.names)).cast(table.schema)
-        if table.sort_by:
-            rows = rows.sort_by([(key, "ascending") for key in table.sort_by])  # pyright: ignore[reportUnknownMemberType]
+        rows = rows.select(table.names).cast(table.types).sort(table.sort_by)
         for _ in range(_ATTEMPTS):
             handle = self.handle(name)
             if handle.transaction_version(transaction) is not None:
@@ -108,7 +111,7 @@ def _create(table: Table, path: Path) -> None:
         configuration["delta.dataSkippingStatsColumns"] = _STATS[table.name]
     DeltaTable.create(
         str(path),
-        schema=table.schema,
+        schema=Schema([Field(column.name, _delta_type(column.type)) for column in table.columns]),
         mode="ignore",
         partition_by=list(table.partition_by),
         name=table.name,
@@ -117,7 +120,27 @@ def _create(table: Table, path: Path) -> None:
     )
 
 
-def _write(handle: DeltaTable, rows: pa.Table, table: Table, transaction: str) -> None:
+_PRIMITIVES: dict[pl.DataType, str] = {
+    tables.TEXT: "string",
+    tables.INT: "long",
+    tables.SMALL_INT: "integer",
+    tables.REAL: "double",
+    tables.FLAG: "boolean",
+    tables.TIME: "timestamp",
+    tables.MONEY: "decimal(18,9)",
+    tables.BYTES: "binary",
+}
+
+
+def _delta_type(kind: PolarsDataType) -> PrimitiveType | ArrayType | StructType:
+    if isinstance(kind, pl.List):
+        return ArrayType(_delta_type(kind.inner), contains_null=True)
+    if isinstance(kind, pl.Struct):
+        return StructType([Field(field.name, _delta_type(field.dtype)) for field in kind.fields])
+    return PrimitiveType(_PRIMITIVES[tables.instance(kind)])
+
+
+def _write(handle: DeltaTable, rows: pl.DataFrame, table: Table, transaction: str) -> None:
     write_deltalake(
         handle,
         rows,

@@ -10,8 +10,8 @@ The format has no published description; what stands here was read off logs of v
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ NAME: Final = "claude-code"
 _TYPES: Final = frozenset(
     {"user", "assistant", "system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation"}
 )
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SKIPPED_PROGRESS: Final = "progress of a running tool or hook; its result is a record of its own"
 
 
@@ -60,22 +61,23 @@ def read(
     *,
     offset: int = 0,
     line: int = 1,
-    known_calls: Mapping[str, str] | None = None,
     keep_reasoning: bool = False,
     measure: Callable[[str], str],
 ) -> ParsedFile:
     """Reads a session or subagent file, from a former cursor on.
 
+    What stands before the cursor is looked at again for what later records refer to (calls, left out links of the
+    chain), so that a file read in pieces gives what it gives at once.
+
     Args:
         path: The file.
         offset: Byte offset to begin at.
         line: Number of the line there.
-        known_calls: Tool names by call id, of calls read in earlier readings.
         keep_reasoning: Keep hidden reasoning as restricted artifacts.
         measure: Content id of a text that is not kept.
     """
     reading = _Reading(keep_reasoning=keep_reasoning, measure=measure)
-    reading.calls = {call: {"name": name} for call, name in (known_calls or {}).items()}
+    reading.recall(path, offset)
     cursor, seen, torn = offset, 0, False
     last_line = 0
     for item in read_json_lines(path, offset=offset, line=line):
@@ -112,6 +114,17 @@ class _Reading:
         self._started_by: dict[str, str] = {}
         self._skipped_parents: dict[str, str | None] = {}
 
+    def recall(self, path: Path, end: int) -> None:
+        """Notes what records before an offset left for those behind it."""
+        for item in read_json_lines(path) if end else ():
+            if item.offset >= end:
+                return
+            if isinstance(item, Line) and is_object(item.value) and not _shape_problem(item.value):
+                if item.value.get("type") == "assistant":
+                    self._note_calls(item.value["message"])
+                elif item.value.get("type") == "progress" and not _embedded_record(item.value.get("data")):
+                    self._note_left_out(_envelope(item.value, item))
+
     def take(self, item: Line) -> None:
         record = item.value
         if not is_object(record):
@@ -131,7 +144,7 @@ class _Reading:
         data = record.get("data")
         kind = record.get("type")
         if kind == "progress":
-            if is_object(data) and data.get("type") == "agent_progress" and _embedded_record(data):
+            if is_object(data) and _embedded_record(data):
                 return self._embedded(record, data, item)
             return self._skipped(record, item)
         draft = _envelope(record, item)
@@ -151,15 +164,22 @@ class _Reading:
         draft.is_model_call = message.get("model") != conversation.SYNTHETIC_MODEL
         draft.node = Node.CALL if draft.is_model_call else Node.PASSIVE
         draft.call_id = _call_id(message, record) or f"record:{draft.digest}:{draft.native_id or draft.line}"
+        self._note_calls(message)
+        if not draft.messages:
+            draft.messages = [_empty_answer(message)]
+        draft.messages[0].usage = usage_of(message, record)
+
+    def _note_calls(self, message: JsonObject) -> None:
         for block in objects_of(message.get("content")):
             if isinstance(block.get("id"), str) and "name" in block:
                 self.calls[block["id"]] = block
                 arguments = block.get("input")
                 if is_object(arguments) and isinstance(arguments.get("prompt"), str):
                     self._started_by[arguments["prompt"]] = block["id"]
-        if not draft.messages:
-            draft.messages = [_empty_answer(message)]
-        draft.messages[0].usage = usage_of(message, record)
+
+    def _note_left_out(self, draft: RecordDraft) -> None:
+        if draft.native_id:
+            self._skipped_parents[draft.native_id] = draft.parent
 
     def _user(self, record: JsonObject, draft: RecordDraft) -> None:
         draft.messages = conversation.user_messages(record, self.calls, self._measure)
@@ -191,8 +211,7 @@ class _Reading:
         data = record.get("data")
         draft.record_type = f"progress/{data.get('type')}" if is_object(data) else "progress"
         draft.skipped = _SKIPPED_PROGRESS
-        if draft.native_id:
-            self._skipped_parents[draft.native_id] = draft.parent
+        self._note_left_out(draft)
         return draft
 
     def _finish(self, record: JsonObject, draft: RecordDraft) -> None:
@@ -220,7 +239,10 @@ def _shape_problem(record: JsonObject) -> str | None:
     return None
 
 
-def _embedded_record(data: JsonObject) -> bool:
+def _embedded_record(data: object) -> bool:
+    """Whether a progress record holds a copy of a subagent's record."""
+    if not is_object(data) or data.get("type") != "agent_progress":
+        return False
     inner = data.get("message")
     return is_object(inner) and inner.get("type") in ("user", "assistant") and _shape_problem(inner) is None
 
@@ -328,5 +350,8 @@ def _time(value: object) -> int | None:
         moment = datetime.fromisoformat(value)
     except ValueError:
         return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1_000_000)
+    try:
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        return None
+    return (moment - _EPOCH) // timedelta(microseconds=1)

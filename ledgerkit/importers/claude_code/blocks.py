@@ -15,12 +15,15 @@ from typing import TypedDict
 from typing_extensions import Unpack
 
 from ledgerkit.importers.drafts import Blob, JsonObject, PartDraft
-from ledgerkit.importers.shapes import is_list, is_object
+from ledgerkit.importers.shapes import is_list, is_object, nonempty_text
 from ledgerkit.protocol.toolcalls import arguments_hash
 from ledgerkit.protocol.vocabulary import PartType, ToolStatus, TrustLevel, Visibility
 
 JSON_TYPE = "application/json"
-_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
+UNNAMED = "unnamed"
+"""Stands for the name of a tool where the call has none."""
+
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 
 
 class PartLabels(TypedDict, total=False):
@@ -59,7 +62,7 @@ def call_part(block: JsonObject, created_at: int | None) -> PartDraft:
         data=arguments,
         content_type=JSON_TYPE,
         tool_call_id=call_id if isinstance(call_id, str) and call_id else unidentified(block),
-        tool_name=name if isinstance(name, str) else None,
+        tool_name=nonempty_text(name) or UNNAMED,
         arguments_hash=arguments_hash(arguments if is_object(arguments) else {"value": arguments}),
         status=ToolStatus.REQUESTED,
         started_at=created_at,

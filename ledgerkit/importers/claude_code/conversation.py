@@ -12,7 +12,7 @@ from itertools import groupby
 
 from ledgerkit.importers.claude_code import blocks, results
 from ledgerkit.importers.drafts import JsonObject, Link, MessageDraft, PartDraft
-from ledgerkit.importers.shapes import is_list, is_object
+from ledgerkit.importers.shapes import is_list, is_object, nonempty_text
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, TrustLevel, Visibility
 
 _Piece = tuple[MessageKind, str, PartDraft]
@@ -108,10 +108,10 @@ def _result_pieces(
     named = block.get("tool_use_id")
     call_id = named if isinstance(named, str) and named else blocks.unidentified(block)
     call = calls.get(call_id, {})
-    name = call.get("name") if isinstance(call.get("name"), str) else None
+    name = nonempty_text(call.get("name"))
     text, others = blocks.result_texts(block.get("content"))
     status, category = results.status_of(block, twin, text)
-    kind, trust = results.origin_of(name, twin, status)
+    kind, trust = results.origin_of(name, twin, category)
     path = results.path_of(twin, call.get("input"))
     labels: blocks.PartLabels = {"tool_call_id": call_id, "tool_name": name, "path": path}
     part = PartDraft(
@@ -138,7 +138,8 @@ def _result_pieces(
 
 def _said_piece(block: JsonObject, record: JsonObject) -> _Piece:
     if block.get("type") in ("image", "document"):
-        return MessageKind.USER_TASK, "user", blocks.media_part(block, TrustLevel.USER_TRUSTED)
+        kind, actor, trust = _speaker("", record)
+        return kind, actor, blocks.media_part(block, trust)
     text = block.get("text")
     if not isinstance(text, str):
         part = blocks.json_part(block, TrustLevel.UNKNOWN, visibility=Visibility.AUDIT_ONLY)

@@ -24,13 +24,14 @@ _CLIENT_TOOLS = frozenset(
 APPROVAL_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
 _DENIALS = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
+DENIED = "denied_by_user"
 _KEPT_STRING_BYTES = 8 * 1024
 
 
 def status_of(block: JsonObject, twin: object, text: str) -> tuple[ToolStatus, str | None]:
     """How the call ended, and the kind of failure if it failed."""
-    if text.startswith(_DENIALS):
-        return ToolStatus.CANCELLED, "denied_by_user"
+    if block.get("is_error") is True and text.startswith(_DENIALS):
+        return ToolStatus.CANCELLED, DENIED
     if is_object(twin) and twin.get("interrupted") is True:
         return ToolStatus.CANCELLED, "interrupted"
     if block.get("is_error") is True:
@@ -56,12 +57,14 @@ def _error_category(text: str) -> str:
     return "tool_error"
 
 
-def origin_of(tool_name: str | None, twin: object, status: ToolStatus) -> tuple[MessageKind, TrustLevel]:
-    """Kind and trust of a result, from its twin and the tool's name."""
+def origin_of(tool_name: str | None, twin: object, error_category: str | None) -> tuple[MessageKind, TrustLevel]:
+    """Kind and trust of a result, from its twin and the tool's name. A twin never lifts what a named tool returned."""
     keys = twin.keys() if is_object(twin) else frozenset[str]()
     name = tool_name or ""
-    if status is ToolStatus.CANCELLED or name in APPROVAL_TOOLS or {"questions", "answers"} <= keys:
+    if error_category == DENIED or name in APPROVAL_TOOLS or (not name and {"questions", "answers"} <= keys):
         return MessageKind.APPROVAL_DECISION, TrustLevel.USER_TRUSTED
+    if name.startswith("mcp__"):
+        return MessageKind.TOOL_CALL_RESULT, TrustLevel.NETWORK_UNTRUSTED
     if "structuredPatch" in keys or (name in _EDIT_TOOLS and twin is None):
         return MessageKind.DIFF_OBSERVATION, TrustLevel.REPOSITORY_UNTRUSTED
     if "file" in keys or name in _FILE_TOOLS:
@@ -70,11 +73,11 @@ def origin_of(tool_name: str | None, twin: object, status: ToolStatus) -> tuple[
 
 
 def _trust_of(name: str, keys: Set[str]) -> TrustLevel:
-    if name in _WEB_TOOLS or name.startswith("mcp__") or "mcpMeta" in keys:
+    if name in _WEB_TOOLS or "mcpMeta" in keys:
         return TrustLevel.NETWORK_UNTRUSTED
-    if name in _AGENT_TOOLS or "totalToolUseCount" in keys:
+    if name in _AGENT_TOOLS or (not name and "totalToolUseCount" in keys):
         return TrustLevel.MODEL_GENERATED
-    if name in _CLIENT_TOOLS or {"oldTodos", "newTodos"} <= keys:
+    if name in _CLIENT_TOOLS or (not name and {"oldTodos", "newTodos"} <= keys):
         return TrustLevel.TOOL_TRUSTED
     return TrustLevel.REPOSITORY_UNTRUSTED
 

@@ -6,8 +6,8 @@ a breakdown by lifetime is a five-minute one (the API's default).
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 
 from ledgerkit.importers.drafts import UsageDraft
 from ledgerkit.importers.shapes import is_object
@@ -41,13 +41,14 @@ def usage_of(message: dict[str, Any], envelope: dict[str, Any]) -> UsageDraft | 
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _BEYOND_COUNTS else None
 
 
 def _money(value: object) -> str | None:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _BEYOND_COSTS:
         return None
-    try:
-        return str(Decimal(str(value)).quantize(Decimal("1e-9")))
-    except InvalidOperation:
-        return None
+    return str(Decimal(str(value)).quantize(Decimal("1e-9")))
+
+
+_BEYOND_COUNTS: Final = 2**60  # three of them still fit into a column
+_BEYOND_COSTS: Final = 10**9

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Installs the built wheel with its runtime dependencies only, outside the checkout, and uses it.
+# It shows what the tests cannot: that no module needs a package of the extras, and that the wheel holds its data files.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$root/.venv/bin/python" -m build --wheel --no-isolation --outdir "$work" "$root" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+"${1:-python3}" -m venv "$work/venv"
+"$work/venv/bin/python" -m pip install --quiet --require-hashes -r "$root/requirements/runtime.txt"
+"$work/venv/bin/python" -m pip install --quiet --no-deps "$work"/*.whl
+"$work/venv/bin/python" -m pip check
+
+cd "$work"
+./venv/bin/python - <<'PROGRAM'
+import sys
+
+import ledgerkit as lk
+from ledgerkit import tokens
+
+extras = {"altair", "anywidget", "distributed", "IPython", "numpy", "pandas", "scipy", "statsmodels", "toktok"}
+assert lk.open("runs.ledger").runs().height == 0
+assert tokens.count("hello world") == 2
+assert tokens.engine_name() == "tiktoken"
+assert not extras & set(sys.modules), extras & set(sys.modules)
+PROGRAM
+./venv/bin/ledgerkit --help
+echo "The wheel works with its runtime dependencies only."
