@@ -10,6 +10,9 @@ One rule explains the whole program: the ledger is the history, everything else 
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ledgerkit.cost import PriceBook
 from ledgerkit.errors import (
     IdempotencyError,
@@ -20,15 +23,18 @@ from ledgerkit.errors import (
     LedgerkitError,
     LedgerNotFoundError,
     MissingExtraError,
+    PriceFileError,
     ProtocolError,
     QueryError,
     UnknownNameError,
 )
-from ledgerkit.ingest.account import ImportAccount
 from ledgerkit.ledger import Ledger, open
-from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
 from ledgerkit.protocol.vocabulary import Audience, MessageKind, TrustLevel, Visibility
 from ledgerkit.run import Run
+
+if TYPE_CHECKING:
+    from ledgerkit.ingest.account import ImportAccount
+    from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
 
 __version__ = "0.1.0"
 
@@ -49,6 +55,7 @@ __all__ = [
     "MessageRange",
     "MissingExtraError",
     "PriceBook",
+    "PriceFileError",
     "ProtocolError",
     "QueryError",
     "Run",
@@ -57,3 +64,17 @@ __all__ = [
     "Visibility",
     "open",
 ]
+
+_LATE = {
+    "AgentMessage": "ledgerkit.protocol.messages",
+    "AppendMessageCommand": "ledgerkit.protocol.messages",
+    "ImportAccount": "ledgerkit.ingest.account",
+    "MessageRange": "ledgerkit.protocol.messages",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Names whose modules are loaded at their first use: pydantic's models are half the price of an import."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'ledgerkit' has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)

@@ -1,4 +1,7 @@
-"""A ledger: the noun a user holds, and the only place that joins storage and logic. Every method is one call."""
+"""A ledger: the noun a user holds, and the only place that joins storage and logic. Every method is one call.
+
+What only some methods need (importers, protocol models) is loaded by them, so that importing ledgerkit stays cheap.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,40 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
 from ledgerkit import cost, errors, tables, tokens
-from ledgerkit.ingest.account import ImportAccount
-from ledgerkit.ingest.importing import ImportOptions, Progress, Storage, import_files
 from ledgerkit.protocol.identifiers import uuid7
-from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
 from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
 from ledgerkit.search import search_parts
-from ledgerkit.store import reading
-from ledgerkit.store.appending import Appender
-from ledgerkit.store.contents import read_artifact
-from ledgerkit.store.database import Database
-from ledgerkit.store.layout import create_layout, is_ledger, open_layout
+from ledgerkit.store.storage import Storage, open_storage
+
+if TYPE_CHECKING:
+    from ledgerkit.ingest.account import ImportAccount
+    from ledgerkit.ingest.importing import Progress
+    from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
 
 _RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
 _SHORTEST_PREFIX = 4
+_THERE = """
+    with there as (
+        select h.session_id, h.run_id, relation from current_history h left join latest_runs r
+            on h.session_id = r.session_id and h.run_id = r.run_id
+        where h.sequence_no = 0 and h.part_index = 0
+    )
+    select * from there where
+"""
+_RUNS_BY_ID = _THERE + "run_id = $id or session_id = $id"
+_RUNS_LIKE_ID = (
+    _THERE
+    + """
+    starts_with(lower(run_id), $id) or ends_with(lower(run_id), $id)
+        or starts_with(lower(session_id), $id) or ends_with(lower(session_id), $id)
+"""
+)
 
 
 def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None = None) -> Ledger:
@@ -47,12 +64,7 @@ def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None
         >>> ledger.runs().height
         0
     """
-    # Delta Lake's library is loaded when a ledger is opened, not when ledgerkit is imported.
-    from ledgerkit.store.delta import DeltaStore
-
-    root = Path(path).expanduser()
-    layout = open_layout(root) if is_ledger(root) or not create else create_layout(root, key=key)
-    return Ledger(Storage(layout, store := DeltaStore(layout), Database(layout, store)))
+    return Ledger(open_storage(Path(path).expanduser(), create=create, key=key))
 
 
 class Ledger:
@@ -69,7 +81,6 @@ class Ledger:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        storage.store.create_missing()
         self._storage = storage
         self._clock = clock
         self._random = random
@@ -106,6 +117,8 @@ class Ledger:
         Raises:
             ImportSourceError: If there is nothing at a path.
         """
+        from ledgerkit.ingest.importing import ImportOptions, import_files
+
         moment = now or self._clock()
         options = ImportOptions(
             uuid7(moment, self._random(10)), round(moment.timestamp() * 1_000_000), keep_reasoning=keep_reasoning
@@ -119,6 +132,8 @@ class Ledger:
             IdempotencyError: If its idempotency key stands in the run with other content.
             LedgerConflictError: If other writers kept getting in between.
         """
+        from ledgerkit.store.appending import Appender
+
         moment = self._clock()
         storage = self._storage
         appender = Appender(storage.layout, storage.store, storage.database, tokens.count)
@@ -134,10 +149,14 @@ class Ledger:
         Raises:
             UnknownNameError: If there is no such run.
         """
+        from ledgerkit.store import reading
+
         return reading.list_messages(self._storage.database, session_id, run_id, message_range)
 
     def find_by_id(self, message_id: str) -> AgentMessage | None:
         """A message by its id; ``None`` if there is none."""
+        from ledgerkit.store import reading
+
         return reading.find_by_id(self._storage.database, message_id)
 
     def artifact(self, content_id: str) -> tuple[bytes, str, ArtifactLabel]:
@@ -146,6 +165,8 @@ class Ledger:
         Raises:
             UnknownNameError: If there is none of that id.
         """
+        from ledgerkit.store.contents import read_artifact
+
         found = read_artifact(self._storage.database, content_id.removeprefix("artifact:"))
         if found is None:
             raise errors.UnknownNameError(f"No artifact {content_id!r}.", name=content_id)
@@ -196,8 +217,9 @@ class Ledger:
     def runs(self) -> pl.DataFrame:
         """The ``runs`` view with each run's ``cost`` and ``unpriced_calls``, latest first."""
         runs = self._storage.database.frame("select * from runs")
-        by_run = cost.group_costs(self.calls(), ["run_id"]).select("run_id", "cost", "unpriced_calls")
-        return runs.join(by_run, on="run_id", how="left").sort("started_at", "run_id", descending=True, nulls_last=True)
+        keys = ["session_id", "run_id"]
+        by_run = cost.group_costs(self.calls(), keys).select(*keys, "cost", "unpriced_calls")
+        return runs.join(by_run, on=keys, how="left").sort("started_at", "run_id", descending=True, nulls_last=True)
 
     def run(self, run_id: str) -> Run:
         """A run by its id, by its session's id (then the main run), or by the beginning or end of either.
@@ -212,7 +234,7 @@ class Ledger:
         """All model calls, priced, with facts about their runs (repository, branch, agent, task_id, …)."""
         calls = self._storage.database.frame("select * from model_calls order by session_id, run_id, step, call_id")
         facts = self._storage.database.frame(f"select {_RUN_FACTS} from latest_runs")  # noqa: S608
-        return self._price(calls).join(facts.drop("session_id"), on="run_id", how="left", maintain_order="left")
+        return self._price(calls).join(facts, on=["session_id", "run_id"], how="left", maintain_order="left")
 
     def cost(self, by: str | Sequence[str] = "model", *, leaves: bool = False) -> pl.DataFrame:
         """Cost by one or more columns, at the prices of each call's day.
@@ -255,18 +277,11 @@ class Ledger:
         return cost.price_calls(calls, self.prices)
 
     def _resolve(self, given: str) -> tuple[str, str]:
-        found = self._storage.database.frame(
-            "select session_id, run_id, relation from latest_runs where run_id = $id or session_id = $id",
-            {"id": given},
-        )
+        found = self._storage.database.frame(_RUNS_BY_ID, {"id": given})
         if not found.height and len(given) >= _SHORTEST_PREFIX:
-            found = self._storage.database.frame(
-                "select session_id, run_id, relation from latest_runs where starts_with(run_id, $id) "
-                "or starts_with(session_id, $id) or ends_with(run_id, $id)",
-                {"id": given.lower()},
-            )
+            found = self._storage.database.frame(_RUNS_LIKE_ID, {"id": given.lower()})
         main = found.filter(pl.col("relation").is_null())
-        if found.height == 1 or main.height == 1:
+        if found.height == 1 or (main.height == 1 and found["session_id"].n_unique() == 1):
             session, run, _ = (found if found.height == 1 else main).row(0)
             return session, run
         if found.height == 0:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from ledgerkit import cost
-from ledgerkit.protocol.messages import AgentMessage, MessageRange
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.replay import Replay
 from ledgerkit.safety.gate import visible_to
-from ledgerkit.store import reading
 from ledgerkit.store.database import Database
+
+if TYPE_CHECKING:
+    from ledgerkit.protocol.messages import AgentMessage, MessageRange
 
 _ANCESTORS = """
     with recursive line as (
@@ -55,6 +56,8 @@ class Run:
 
     def messages(self, message_range: MessageRange | None = None) -> list[AgentMessage]:
         """Its messages in order, all of them or a range by sequence number."""
+        from ledgerkit.store import reading
+
         return reading.list_messages(self._database, self.session_id, self.run_id, message_range)
 
     def parts(self) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import polars as pl
@@ -11,23 +12,26 @@ from ledgerkit.store.database import Database
 
 AROUND: Final = 80
 
+# JSON text writes quotes, newlines and backslashes as escapes, so it is searched for the escaped form.
 _SEARCH: Final = """
     with hits as (
-        select p.*, text as found_in from parts p where text is not null and contains(lower(text), $needle)
+        select p.*, text as found_in, lower($text) as sought from parts p where contains(lower(text), lower($text))
         union all by name
-        select p.*, data as found_in from parts p where contains(lower(data), $needle)
-            and not coalesce(contains(lower(text), $needle), false)
+        select p.*, data as found_in, lower($escaped) as sought from parts p
+        where contains(lower(data), lower($escaped)) and not coalesce(contains(lower(text), lower($text)), false)
         union all by name
-        select p.*, decode(a.content) as found_in from parts p
-            join stored_artifacts a on a.content_id = p.content_id and (a.media_type like 'text/%'
-                or a.media_type = 'application/json')
-        where a.byte_count > 65536 and list_contains(p.artifact_refs, a.content_id)
-            and contains(lower(decode(a.content)), $needle)
-            and not coalesce(contains(lower(text), $needle), false)
-            and not coalesce(contains(lower(data), $needle), false)
+        select p.* exclude (ref), content as found_in, sought
+        from (select *, unnest(artifact_refs) as ref from parts) p join (
+            select content_id as kept_id, try(decode(content)) as content,
+                if(media_type = 'application/json', lower($escaped), lower($text)) as sought
+            from stored_artifacts where media_type like 'text/%' or media_type = 'application/json'
+        ) on kept_id = ref
+        where contains(lower(content), sought) and not coalesce(contains(lower(text), lower($text)), false)
+            and not coalesce(contains(lower(data), lower($escaped)), false)
+        qualify row_number() over (partition by part_id order by ref) = 1
     )
     select run_id, sequence_no, part_index, message_id, kind, tool_name, path, part_trust_level, created_at,
-        substr(found_in, greatest(1, strpos(lower(found_in), $needle) - $around), length($needle) + 2 * $around)
+        substr(found_in, greatest(1, strpos(lower(found_in), sought) - $around), length(sought) + 2 * $around)
             as excerpt
     from hits
     where list_contains($visible, part_visibility) and ($kind is null or kind = $kind)
@@ -40,5 +44,12 @@ def search_parts(database: Database, text: str, *, kind: str | None, limit: int,
     visible = [level.value for level in Visibility if audience.may_see(level)]
     return database.frame(
         _SEARCH,
-        {"needle": text.lower(), "kind": kind, "limit": limit, "visible": visible, "around": AROUND},
+        {
+            "text": text,
+            "escaped": json.dumps(text, ensure_ascii=False)[1:-1],
+            "kind": kind,
+            "limit": limit,
+            "visible": visible,
+            "around": AROUND,
+        },
     )

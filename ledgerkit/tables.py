@@ -258,7 +258,7 @@ IMPORTS: Final = Table(
         Column("distinct_records", INT, "Distinct ids among them, counted anew for each reading."),
         Column("fates", pl.List(_FATE), "Counts by record type, fate and reason."),
         Column("quarantine", pl.List(_QUARANTINED), "Every quarantined record: where, and why."),
-        Column("sessions", TEXTS, "Sessions that the file holds records of."),
+        Column("sessions", TEXTS, "Sessions that the file holds records of; at the end the one that it held last."),
         Column("record_keys", pl.List(INT), "Hashes of the records of this import, in file order (for merging files)."),
         Column("redaction", TEXT, "Redaction mode of the import: off, audit or on."),
         Column("imported_at", TIME, "When."),

@@ -4,7 +4,8 @@ tiktoken fetches its vocabularies at first use; ledgerkit ships them, and builds
 pattern and special tokens. Nothing is loaded before the first count (about 0.4 s for ``o200k_base``, once a process).
 
 A count never depends on the engine. ``toktok`` (``pip install 'agent-ledgerkit[fast]'``) is used only if it agrees
-with tiktoken's recorded counts on every probe text; :func:`engine_note` says why it is not used.
+with tiktoken's recorded counts on every probe text (:func:`engine_note` says why it is not), and only for texts whose
+characters both sort alike (:mod:`ledgerkit.vocabularies.settled`).
 
 tiktoken panics on a million blanks in a row, so a long text is cut before it is counted, only where its pattern ends a
 piece whatever stands around: each cut is exact, and the sum is the count of the whole text. Lone surrogates count as
@@ -25,6 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ledgerkit import vocabularies
 from ledgerkit.errors import LedgerkitError, MissingExtraError, ProtocolError
 from ledgerkit.vocabularies import cuts
+from ledgerkit.vocabularies.proof import BatchCount, UnusableError, proved_toktok
+from ledgerkit.vocabularies.settled import is_settled
 
 if TYPE_CHECKING:
     import tiktoken
@@ -159,10 +162,6 @@ class _Engine:
     count_batch: Callable[[Sequence[str]], list[int]]
 
 
-class _UnusableError(Exception):
-    """toktok cannot be used; the argument says why."""
-
-
 def _engine(encoding: str, wanted: str | None = None) -> _Engine:
     return _build_engine(_known("encoding", encoding, ENCODINGS), wanted)
 
@@ -172,8 +171,8 @@ def _build_engine(encoding: str, wanted: str | None) -> _Engine:
     note = ""
     if wanted != "tiktoken":
         try:
-            return _Engine("toktok", "", _proved_toktok(encoding))
-        except _UnusableError as error:
+            return _Engine("toktok", "", functools.partial(_count_with_toktok, proved_toktok(encoding), encoding))
+        except UnusableError as error:
             note = str(error)
             if wanted:
                 raise MissingExtraError.for_extra("fast", f"Counting with toktok ({note})") from error
@@ -227,37 +226,15 @@ def _count_with_tiktoken(encoding: str, texts: Sequence[str]) -> list[int]:
     ]
 
 
-def _proved_toktok(encoding: str) -> Callable[[Sequence[str]], list[int]]:
-    """The counter of toktok, if it counts every probe text as tiktoken does."""
-    probes = vocabularies.load_probes()
-    try:
-        batch_count = importlib.import_module("toktok").batch_count
-        counts = batch_count([probe["text"] for probe in probes], encoding, 1)
-    except ImportError as error:
-        reason = "toktok is not installed"
-        raise _UnusableError(reason) from error
-    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
-        reason = f"toktok cannot count {encoding}: {error}"
-        raise _UnusableError(reason) from error
-    for probe, found in zip(probes, counts, strict=True):
-        if found != probe["counts"][encoding]:
-            reason = f"toktok counts {found} tokens in {probe['text']!r}, tiktoken {probe['counts'][encoding]}"
-            raise _UnusableError(reason)
-    return functools.partial(_count_with_toktok, batch_count, encoding)
-
-
-def _count_with_toktok(
-    batch_count: Callable[[Sequence[str], str, int], list[int]], encoding: str, texts: Sequence[str]
-) -> list[int]:
-    try:
+def _count_with_toktok(batch_count: BatchCount, encoding: str, texts: Sequence[str]) -> list[int]:
+    """Counts with toktok the texts in which it cannot differ from tiktoken, and the rare others with tiktoken."""
+    others = [index for index, text in enumerate(texts) if not is_settled(text)]
+    if not others:
         return batch_count(texts, encoding, 1)
-    except UnicodeEncodeError:
-        return batch_count([_without_lone_surrogates(text) for text in texts], encoding, 1)
-
-
-def _without_lone_surrogates(text: str) -> str:
-    """Joins surrogate pairs and replaces lone ones by U+FFFD, as tiktoken does."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    counts = dict(zip(others, _count_with_tiktoken(encoding, [texts[index] for index in others]), strict=True))
+    settled = [index for index in range(len(texts)) if index not in counts]
+    counts.update(zip(settled, batch_count([texts[index] for index in settled], encoding, 1), strict=True))
+    return [counts[index] for index in range(len(texts))]
 
 
 def _memo_key(text: str) -> str | bytes:

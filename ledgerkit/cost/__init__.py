@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from ledgerkit.cost.grouping import group_costs, totals, unpriced
-from ledgerkit.cost.price_file import LongContext, PriceRow, TokenPrices
 from ledgerkit.cost.prices import PriceBook
 from ledgerkit.cost.pricing import PriceStatus, price_calls
 
 __all__ = [
-    "LongContext",
     "PriceBook",
-    "PriceRow",
     "PriceStatus",
-    "TokenPrices",
     "group_costs",
     "price_calls",
     "totals",

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import polars as pl
 
 from ledgerkit.cost.bundled import Listing, find_listing
 from ledgerkit.cost.leaves import LEAVES
-from ledgerkit.cost.price_file import PriceRow, read_price_file
 from ledgerkit.cost.rates import KEY, LISTED, UNKNOWN_MODEL, UNKNOWN_TIER, RateGrid
 from ledgerkit.cost.terms import ALWAYS, Terms, tier_name
+
+if TYPE_CHECKING:
+    from ledgerkit.cost.price_file import PriceRow
 
 _MIDNIGHT: Final = time(0)
 _SOME_DAY: Final = date(2026, 1, 1)
@@ -57,6 +59,9 @@ class PriceBook:
         Raises:
             PriceFileError: If the file is missing or is not such a file; the message names every fault.
         """
+        # The models of a price file are built only for those who have one.
+        from ledgerkit.cost.price_file import read_price_file
+
         return cls(read_price_file(path), bundled)
 
     def rates(self, keys: pl.DataFrame) -> RateGrid:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +54,6 @@ def read(
     *,
     offset: int = 0,
     line: int = 1,
-    known_calls: Mapping[str, str] | None = None,
     keep_reasoning: bool = False,
     measure: Callable[[str], str],
 ) -> ParsedFile:

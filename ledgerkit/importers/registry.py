@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,6 @@ class Reader(Protocol):
         *,
         offset: int = 0,
         line: int = 1,
-        known_calls: Mapping[str, str] | None = None,
         keep_reasoning: bool = False,
         measure: Callable[[str], str],
     ) -> ParsedFile:

@@ -88,7 +88,7 @@ class FileState:
             "distinct_records": self.distinct_records,
             "fates": [{"record_type": t, "fate": f.value, "reason": r, "count": n} for (t, f, r), n in fates],
             "quarantine": [msgspec.structs.asdict(entry) for entry in self.quarantine],
-            "sessions": sorted(self.sessions),
+            "sessions": self.sessions,
             "record_keys": self.record_keys,
             "redaction": "off",
             "imported_at": imported_at,

@@ -22,24 +22,15 @@ from ledgerkit.ingest.sessions import Batch, SessionIntake, write_batch
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
 from ledgerkit.store.database import Database
-from ledgerkit.store.layout import Layout
+from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
-    from ledgerkit.store.delta import DeltaStore
+    pass
 
 BATCH_BYTES: Final = 32 * 1024 * 1024
 ELSEWHERE: Final = "bookkeeping of a session that is not in this file"
 Progress = Callable[[int, int, str], None]
 """Called with bytes done, bytes in all and the file that was just read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """The parts of a ledger that an import works on."""
-
-    layout: Layout
-    store: DeltaStore
-    database: Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +124,6 @@ def _read(storage: Storage, source: Source, options: ImportOptions) -> _Reading:
         source.path,
         offset=source.offset,
         line=source.line,
-        known_calls=_known_calls(storage.database, state.sessions) if source.earlier else None,
         keep_reasoning=options.keep_reasoning,
         measure=storage.layout.content_id,
     )
@@ -156,15 +146,6 @@ def _count_all(readings: list[_Reading], batch: Batch, database: Database) -> No
         intake.meet({record.session for parsed, _ in files for record in parsed.records if record.session})
         for parsed, state in files:
             _count(parsed, state, intake)
-
-
-def _known_calls(database: Database, sessions: list[str]) -> dict[str, str]:
-    frame = database.frame(
-        "select distinct tool_call_id, tool_name from current_history where list_contains($sessions, session_id) "
-        "and part_type = 'tool_call' and tool_call_id is not null and tool_name is not null",
-        {"sessions": sessions},
-    )
-    return dict(frame.iter_rows())
 
 
 def _assign_sessions(records: list[RecordDraft], log_format: str, current: str | None) -> None:
@@ -200,9 +181,10 @@ def _count(parsed: ParsedFile, state: FileState, intake: SessionIntake) -> None:
     for damage in parsed.quarantined:
         state.count(damage.record_type, Fate.QUARANTINED, damage.reason)
         state.quarantine.append(damage)
-    sessions = {record.session for record in parsed.records if record.session}
-    state.sessions = sorted({*state.sessions, *sessions})
-    ordinals: dict[int, int] = {}
+    latest_first = dict.fromkeys(record.session for record in reversed(parsed.records) if record.session)
+    met = [session for session in reversed(latest_first) if session]
+    state.sessions = [*(session for session in state.sessions if session not in latest_first), *met]
+    ordinals = _Ordinals(intake.keys_of(state, met))
     lines: set[str] = set()
     for record in parsed.records:
         if identity := record.line_id or record.native_id:
@@ -211,23 +193,30 @@ def _count(parsed: ParsedFile, state: FileState, intake: SessionIntake) -> None:
         if record.session is None:
             state.count(record.record_type, Fate.SKIPPED, ELSEWHERE)
             continue
-        key = _key(record, record.session, ordinals, state)
+        key = record_key(record.session, record) if record.native_id else ordinals.key(record.session, record)
         state.record_keys.append(key)
         if record.skipped:
             state.count(record.record_type, Fate.SKIPPED, record.skipped)
         else:
             state.count(record.record_type, intake.offer(record, key, state))
-    intake.close_file(state)
+    intake.close_file(state, met)
     state.distinct_records += len(lines)
 
 
-def _key(record: RecordDraft, session: str, ordinals: dict[int, int], state: FileState) -> int:
-    if record.native_id:
-        return record_key(session, record)
-    base = record_key(session, record)
-    ordinal = ordinals.get(base, 0)
-    ordinals[base] = ordinal + 1
-    return record_key(session, record, ordinal)
+class _Ordinals:
+    """Numbers the records of a file that have no id of their own and say the same."""
+
+    def __init__(self, earlier: set[int]) -> None:
+        self._earlier = earlier
+        self._next: dict[int, int] = {}
+
+    def key(self, session: str, record: RecordDraft) -> int:
+        first = record_key(session, record)
+        number = self._next.get(first, 0)
+        while (key := record_key(session, record, number)) in self._earlier:
+            number += 1
+        self._next[first] = number + 1
+        return key
 
 
 class _Tally:

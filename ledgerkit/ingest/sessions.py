@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -35,14 +36,16 @@ NO_DATE: Final = "1970-01-01"
 _LIGHT: Final = """
     select session_id, run_id, sequence_no, message_id, part_index, if(part_index = 0, metadata, null) as metadata,
         call_id, epoch_us(created_at) as created_at, source_record, part_type, tool_call_id, source_file
-    from current_history where list_contains($sessions, session_id) order by session_id, run_id, sequence_no, part_index
+    from current_history where list_contains($sessions, session_id)
+    qualify count(import_id) over (partition by session_id, run_id) > 0
+    order by session_id, run_id, sequence_no, part_index
 """
 _STANDING: Final = """
     select run_id, max(revision) as revision, any_value(run_date order by revision desc) as run_date
     from stored_history where list_contains($sessions, session_id) group by run_id
 """
 _FILES: Final = """
-    select path, begin, record_keys from stored_imports where list_has_any(sessions, $sessions)
+    select path, begin, record_keys, sessions from stored_imports where list_has_any(sessions, $sessions)
     order by path, imported_at, cursor
 """
 
@@ -76,7 +79,7 @@ class SessionIntake:
         self.sessions: dict[str, _Session] = {}
         self.standing: dict[str, tuple[int, str]] = {}
         self._database = database
-        self._open_files: dict[str, list[int]] = {}
+        self._open_files: dict[tuple[str, str], list[int]] = {}
 
     def meet(self, session_ids: set[str]) -> None:
         """Loads what the ledger holds of sessions that this batch has not met yet."""
@@ -90,14 +93,14 @@ class SessionIntake:
             self.sessions[session_id] = _loaded(session_id, rows[session_id])
         for run_id, revision, run_date in self._database.frame(_STANDING, {"sessions": fresh}).iter_rows():
             self.standing[run_id] = (revision, run_date)
-        for path, begin, keys in self._database.frame(_FILES, {"sessions": fresh}).iter_rows():
-            self._take_sequence(path, begin, keys, fresh)
+        for path, begin, keys, there in self._database.frame(_FILES, {"sessions": fresh}).iter_rows():
+            self._take_sequence(path, begin, keys, set(there).intersection(fresh))
 
     def _take_sequence(self, path: str, begin: int, keys: list[int], session_ids: Iterable[str]) -> None:
         for session_id in session_ids:
             session = self.sessions[session_id]
             session.known.update(keys)
-            label = f"{session_id}\x1f{path}"
+            label = (session_id, path)
             if begin == 0 or label not in self._open_files:
                 self._open_files[label] = []
                 session.sequences.append(self._open_files[label])
@@ -118,9 +121,14 @@ class SessionIntake:
         identity = (self.log_format, record.session or "", str(key))
         return [uuid8(ms, *identity, str(number)) for number in range(len(record.messages))]
 
-    def close_file(self, state: FileState) -> None:
-        """Notes the order of a file's records, once all of them were offered."""
-        self._take_sequence(state.path, state.begin, state.record_keys, state.sessions)
+    def keys_of(self, state: FileState, session_ids: Iterable[str]) -> set[int]:
+        """Keys of a file's records from the readings that the present one continues."""
+        files = (self._open_files.get((session_id, state.path), []) for session_id in session_ids if state.begin)
+        return set(chain.from_iterable(files))
+
+    def close_file(self, state: FileState, session_ids: Iterable[str]) -> None:
+        """Notes the order of a file's records of some sessions, once all of them were offered."""
+        self._take_sequence(state.path, state.begin, state.record_keys, session_ids)
 
 
 class Batch:
@@ -280,7 +288,7 @@ class _Writing:
                 "relation": shape.relation.value if shape.relation else None,
                 "source_format": log_format,
                 "source_file": files.get(first) or session.source_files.get(first),
-                "recorded_at": self._batch.now,
+                "recorded_at": self._batch.now + self._batch.number,
                 "import_id": self._batch.import_id,
             })  # fmt: skip
 

@@ -117,7 +117,7 @@ def part_from_columns(columns: _Columns) -> Part:
         if value is not None or (known is not None and known.is_required()):
             fields[field] = value
     if shape is VerificationPart:
-        fields.pop("status", None)
+        fields["verdict"] = fields.pop("status", None)
     return parse(shape, fields | _data_fields(shape, columns.get("data")))
 
 

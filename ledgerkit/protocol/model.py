@@ -32,6 +32,9 @@ MAX_JSON_DEPTH: Final = 100
 REPLACE_HINT: Final = "Replace lone surrogates with replace_lone_surrogates() before writing."
 """What to do about text that UTF-8 cannot hold."""
 
+SHOWN_CHARACTERS: Final = 80
+"""How much of a refused text an error shows."""
+
 _MAX_INT_BITS: Final = 14_000  # Python reads back at most 4,300 digits
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ISO_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d")

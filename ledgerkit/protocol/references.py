@@ -28,7 +28,7 @@ from pydantic import Field, GetJsonSchemaHandler, JsonValue, model_serializer, m
 from pydantic_core import CoreSchema
 
 from ledgerkit.errors import ProtocolError
-from ledgerkit.protocol.model import Identifier, Model, without_surrogates
+from ledgerkit.protocol.model import SHOWN_CHARACTERS, Identifier, Model, without_surrogates
 from ledgerkit.protocol.vocabulary import EvidenceKind
 
 _KINDS: Final = tuple(kind.value for kind in EvidenceKind)
@@ -109,7 +109,9 @@ class EvidenceRef(Model):
         """
         kind, colon, rest = without_surrogates(text).partition(":")
         if not colon or kind not in _KINDS:
-            raise ProtocolError.unknown_value("kind of evidence reference", kind if colon else text, _KINDS)
+            raise ProtocolError.unknown_value(
+                "kind of evidence reference", (kind if colon else text)[:SHOWN_CHARACTERS], _KINDS
+            )
         target, hash_sign, span = rest.partition("#")
         if not target:
             raise _refused(text, f"names no {kind}. Write {kind}: and an id, a path or a section")
@@ -120,6 +122,10 @@ class EvidenceRef(Model):
         """The text that :meth:`parse` reads."""
         target = _ESCAPED.sub(lambda found: quote(found.group(), safe=""), self.target)
         return f"{self.kind}:{target}" + (f"#{self.range}" if self.range else "")
+
+    def __hash__(self) -> int:
+        """Equal references have equal hashes."""
+        return hash((self.kind, self.target, str(self.range)))
 
     @model_validator(mode="before")
     @classmethod
@@ -158,8 +164,8 @@ def _span(span: str, text: str) -> LineRange | CharRange:
             return LineRange(first=int(first), last=int(last or first))
         return CharRange(start=int(start), end=int(end))
     except ValueError as error:
-        raise _refused(text, f"{span} is no range: lines count from 1, and nothing runs backwards") from error
+        raise _refused(text, "its range is none: lines count from 1, and nothing runs backwards") from error
 
 
 def _refused(text: str, why: str) -> ProtocolError:
-    return ProtocolError(f"Evidence reference {text!r}: {why}.")
+    return ProtocolError(f"Evidence reference {text[:SHOWN_CHARACTERS]!r}: {why}.")

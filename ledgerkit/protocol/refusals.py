@@ -15,13 +15,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ledgerkit.errors import ProtocolError
-from ledgerkit.protocol.model import REPLACE_HINT
+from ledgerkit.protocol.model import REPLACE_HINT, SHOWN_CHARACTERS
 
 M = TypeVar("M", bound=BaseModel)
 
 _SHOWN_PROBLEMS: Final = 3
-_SHOWN_CHARACTERS: Final = 80
 _TAG_FIELDS: Final = ("type", "memory_kind")
+_SHOWN_BITS: Final = 128
 _QUOTED: Final = re.compile(r"'([^']*)'")
 
 
@@ -36,7 +36,7 @@ def parse(model: type[M], value: object) -> M:
         ProtocolError: If the protocol does not allow the value.
 
     Example:
-        >>> from ledgerkit.protocol import TextPart
+        >>> from ledgerkit.protocol.names import TextPart
         >>> parse(TextPart, {"text": "hi", "trust_level": "USER", "visibility": "MODEL_VISIBLE"})
         Traceback (most recent call last):
         ledgerkit.errors.ProtocolError: Not a TextPart. Unknown trust_level 'USER'. Did you mean 'USER_TRUSTED'?
@@ -112,15 +112,15 @@ def _unknown(problem: ErrorDetails, context: dict[str, object], shape: object) -
     if problem["type"] == "extra_forbidden":
         path, models = _follow(loc[:-1], shape)
         allowed = sorted({name for model in models for name in model.model_fields})
-        return str(ProtocolError.unknown_value(f"field of {path}" if path else "field", loc[-1], allowed))
+        return str(ProtocolError.unknown_value(f"field of {path}" if path else "field", _short(loc[-1]), allowed))
     path, models = _follow(loc, shape)
     if problem["type"] in ("enum", "literal_error"):
         allowed = _QUOTED.findall(str(context["expected"]))
-        return str(ProtocolError.unknown_value(path or "value", problem["input"], allowed))
+        return str(ProtocolError.unknown_value(path or "value", _short(problem["input"]), allowed))
     path = _join(path, str(context["discriminator"]).strip("'"))
     if problem["type"] == "union_tag_not_found":
         return f"{path} is missing. Known: {', '.join(_tags(models))}."
-    return str(ProtocolError.unknown_value(path, context["tag"], _tags(models)))
+    return str(ProtocolError.unknown_value(path, _short(context["tag"]), _tags(models)))
 
 
 def _follow(loc: tuple[int | str, ...], shape: object) -> tuple[str, list[type[BaseModel]]]:
@@ -154,9 +154,18 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
+def _short(value: object) -> object:
+    """A value as an error shows it: long text cut, anything that is not a scalar only by its type."""
+    if isinstance(value, str | bytes):
+        return value if len(value) <= SHOWN_CHARACTERS else value[:SHOWN_CHARACTERS]
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    return value if isinstance(value, int | float | None) else type(value).__name__
+
+
 def _clipped(value: object) -> str:
-    text = ascii(value) if isinstance(value, str | bytes | int | float | None) else f"of type {type(value).__name__}"
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+    is_scalar = isinstance(value, str | bytes | int | float | None)
+    return ascii(_short(value)) if is_scalar else f"of type {type(value).__name__}"
 
 
 def _ended(text: str) -> str:

@@ -6,12 +6,13 @@ takes the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from ledgerkit import errors, tables
-from ledgerkit.protocol.columns import message_columns, part_columns
+from ledgerkit.protocol.columns import message_columns, part_columns, part_from_columns
+from ledgerkit.protocol.identifiers import hash_uuid
 from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand
 from ledgerkit.protocol.parts import Part
 from ledgerkit.protocol.vocabulary import PartType
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 100
 _HEAD: Final = """
     select max(sequence_no) as last, any_value(run_date) as run_date, max(h.revision) as revision
-    from stored_history h where session_id = $session_id and run_id = $run_id
-        and revision = (select max(revision) from stored_history where run_id = $run_id)
+    from stored_history h where session_id = $session_id and run_id = $run_id and revision = (
+        select max(revision) from stored_history where session_id = $session_id and run_id = $run_id)
+"""
+
+_WITH_KEY: Final = """
+    select message_id from current_history
+    where session_id = $session_id and run_id = $run_id and idempotency_key = $key limit 1
 """
 
 
@@ -54,23 +60,21 @@ class Appender:
             IdempotencyError: If the key was used with other content.
             LedgerConflictError: If other writers kept taking the next number.
         """
-        counted = command.model_copy(update={"parts": tuple(self._counted(part) for part in command.parts)})
+        contents = Contents(self._layout)
+        columns = [self._columns(part, contents) for part in command.parts]
+        kept = command.model_copy(update={"parts": tuple(part_from_columns(each) for each in columns)})
         for _ in range(_ATTEMPTS):
-            if (there := self._already(command)) is not None:
-                return there
+            # The head first: whoever appends between the two looks takes the number that was seen free.
             last, run_date, revision = self._head(command)
-            message = counted.to_message(
+            if (there := self._already(kept)) is not None:
+                return there
+            message = kept.to_message(
                 message_id=message_id, sequence_no=0 if last is None else last + 1, created_at=now
             )
-            if self._commit(message, run_date or _date(message), revision or 0):
+            standing = {"run_date": run_date or _date(message), "revision": revision or 0}
+            if self._commit(message, columns, standing, contents):
                 return message
         raise errors.LedgerConflictError(f"Other writers kept appending to run {command.run_id}. Try again.")
-
-    def _counted(self, part: Part) -> Part:
-        whole = _whole(part_columns(part))
-        if part.token_count is not None or whole is None:
-            return part
-        return part.model_copy(update={"token_count": self._count_tokens(whole)})
 
     def _head(self, command: AppendMessageCommand) -> tuple[int | None, str | None, int | None]:
         keys = {"session_id": command.session_id, "run_id": command.run_id}
@@ -79,10 +83,8 @@ class Appender:
     def _already(self, command: AppendMessageCommand) -> AgentMessage | None:
         if command.idempotency_key is None:
             return None
-        found = self._database.frame(
-            "select message_id from current_history where run_id = $run_id and idempotency_key = $key limit 1",
-            {"run_id": command.run_id, "key": command.idempotency_key},
-        )
+        keys = {"session_id": command.session_id, "run_id": command.run_id, "key": command.idempotency_key}
+        found = self._database.frame(_WITH_KEY, keys)
         if not found.height:
             return None
         there = reading.find_by_id(self._database, found.item())
@@ -93,30 +95,39 @@ class Appender:
             )
         return there
 
-    def _commit(self, message: AgentMessage, run_date: str, revision: int) -> bool:
-        contents = Contents(self._layout)
-        common = {**message_columns(message), "run_date": run_date, "revision": revision}
+    def _commit(
+        self,
+        message: AgentMessage,
+        parts: Sequence[Mapping[str, object]],
+        standing: Mapping[str, object],
+        contents: Contents,
+    ) -> bool:
+        common = {**message_columns(message), **standing}
         rows = [
-            {**common, **self._part(message, index, contents), **({} if index == 0 else {"metadata": None})}
-            for index in range(len(message.parts))
+            {**common, **part, "part_index": index, "part_id": f"{message.message_id}.{index}"}
+            | ({} if index == 0 else {"metadata": None})
+            for index, part in enumerate(parts)
         ]
         table = tables.HISTORY.frame([{name: row.get(name) for name in tables.HISTORY.names} for row in rows])
-        transaction = f"append/{message.run_id}/{revision}/{message.sequence_no}"
+        run = hash_uuid(message.session_id, message.run_id)
         self._store.append(
             "artifacts", contents.rows(self._database, None), transaction=f"artifacts/{message.message_id}"
         )
-        return self._store.append("history", table, transaction=transaction)
+        return self._store.append(
+            "history", table, transaction=f"append/{run}/{standing['revision']}/{message.sequence_no}"
+        )
 
-    def _part(self, message: AgentMessage, index: int, contents: Contents) -> dict[str, object]:
-        part = message.parts[index]
+    def _columns(self, part: Part, contents: Contents) -> dict[str, object]:
+        """The columns of a part; a long content stands in an artifact, and in the row only its head."""
         columns = part_columns(part)
         text, data, whole = columns["text"], columns["data"], _whole(columns)
         refs = [str(ref) for ref in part.artifact_refs]
         if whole is not None:
             columns["byte_count"], columns["content_id"] = len(whole.encode()), contents.content_id(whole)
+            columns["token_count"] = self._count_tokens(whole) if part.token_count is None else part.token_count
         columns["text"] = contents.inlined(text, part.content_type, refs) if isinstance(text, str) else None
         columns["data"] = contents.inlined_json(data, refs) if isinstance(data, str) else None
-        columns |= {"part_index": index, "part_id": f"{message.message_id}.{index}", "artifact_refs": refs or None}
+        columns["artifact_refs"] = refs or None
         if part.type is PartType.ARTIFACT_REF and whole is None and refs:
             columns["content_id"] = refs[0]
         return columns

@@ -17,13 +17,13 @@ import polars.selectors as cs
 from ledgerkit import errors, tables
 from ledgerkit.store import views
 from ledgerkit.store.layout import Layout
+from ledgerkit.store.readonly import refuse_writes
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
     from ledgerkit.store.delta import DeltaStore
 
-_READS: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
 _SQL_TYPES: Final[dict[pl.DataType, str]] = {
     tables.TEXT: "VARCHAR",
     tables.INT: "BIGINT",
@@ -49,7 +49,7 @@ class Database:
         """Runs one query of a user.
 
         Args:
-            sql: One SELECT (or EXPLAIN, DESCRIBE, SHOW, SUMMARIZE) statement.
+            sql: One SELECT (or EXPLAIN, DESCRIBE, SHOW, SUMMARIZE) statement that only reads.
             parameters: Values of its ``?`` or ``$name`` placeholders.
 
         Raises:
@@ -58,15 +58,12 @@ class Database:
         """
         self.refresh()
         try:
-            statements = self._connection.extract_statements(sql)
-            if len(statements) != 1:
-                raise errors.QueryError(f"Expected one statement, got {len(statements)}. Run them one by one.")
-            if statements[0].type not in _READS:
-                kind = statements[0].type.name
-                raise errors.QueryError(f"A ledger is only read through SQL; {kind} is refused. Use a SELECT.")
+            refuse_writes(self._connection, sql)
             return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
         except duckdb.Error as error:
             raise self._explained(error) from error
+        except pl.exceptions.PolarsError as error:
+            raise errors.QueryError(f"A column has a type without a counterpart in Polars; cast it: {error}") from error
 
     def frame(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """Runs one of ledgerkit's own queries (they may use the internal views)."""

@@ -31,12 +31,12 @@ RETIRED: Final = "RETIRED"
 # (it is filled when the views are made), so that a ledger without revisions pays nothing.
 CURRENT: Final = f"""
     select h.* exclude (run_date, revision)
-    from stored_history h left join superseding s on h.run_id = s.run_id
+    from stored_history h left join superseding s on h.session_id = s.session_id and h.run_id = s.run_id
     where (s.run_id is null or h.revision = s.revision) and h.status is distinct from '{RETIRED}'
 """  # noqa: S608
 
 SUPERSEDING: Final = """
-    select run_id, max(revision) as revision from stored_history where revision > 0 group by run_id
+    select session_id, run_id, max(revision) as revision from stored_history where revision > 0 group by all
 """
 
 # A fork or resumed session repeats its parent's records under another session. The original is the copy in the
@@ -53,7 +53,7 @@ COPIES: Final = """
 
 LATEST_RUNS: Final = """
     select * from stored_runs
-    qualify row_number() over (partition by run_id order by recorded_at desc, import_id desc) = 1
+    qualify row_number() over (partition by session_id, run_id order by recorded_at desc, import_id desc) = 1
 """
 
 MESSAGES: Final = f"""
@@ -79,18 +79,19 @@ PARTS: Final = f"""
 
 TOOL_CALLS: Final = """
     with results as (
-        select run_id, tool_call_id, message_id, text, status, error_category, path,
+        select session_id, run_id, tool_call_id, message_id, text, status, error_category, path,
             coalesce(finished_at, created_at) as ended_at
         from current_history where part_type = 'tool_result'
-        qualify row_number() over (partition by run_id, tool_call_id order by sequence_no, part_index) = 1
+        qualify row_number() over (
+            partition by session_id, run_id, tool_call_id order by sequence_no, part_index) = 1
     ), sums as (
-        select run_id, tool_call_id, count(*) filter (part_type = 'tool_result') as result_count,
+        select session_id, run_id, tool_call_id, count(*) filter (part_type = 'tool_result') as result_count,
             sum(token_count) filter (part_visibility in ('MODEL_VISIBLE', 'REDACTED'))::bigint as result_tokens,
             arg_max(part_trust_level, list_position(['PLATFORM_TRUSTED', 'ORG_TRUSTED', 'USER_TRUSTED',
                 'TOOL_TRUSTED', 'MODEL_GENERATED', 'REPOSITORY_UNTRUSTED', 'NETWORK_UNTRUSTED', 'UNKNOWN'],
                 part_trust_level)) as result_trust_level
         from current_history where tool_call_id is not null and part_type not in ('tool_call', 'diff')
-        group by run_id, tool_call_id
+        group by session_id, run_id, tool_call_id
     )
     select c.session_id, c.run_id, c.step, c.sequence_no, c.message_id, c.tool_call_id, c.tool_name,
         c.data as arguments, c.arguments_hash, coalesce(c.path, r.path) as path,
@@ -100,8 +101,10 @@ TOOL_CALLS: Final = """
         r.message_id as result_message_id, r.text as result_text, coalesce(result_count, 0) as result_count,
         result_tokens, result_trust_level, c.message_id in (select message_id from copies) as is_copy
     from current_history c
-        left join results r on c.run_id = r.run_id and c.tool_call_id = r.tool_call_id
-        left join sums x on c.run_id = x.run_id and c.tool_call_id = x.tool_call_id
+        left join results r
+            on c.session_id = r.session_id and c.run_id = r.run_id and c.tool_call_id = r.tool_call_id
+        left join sums x
+            on c.session_id = x.session_id and c.run_id = x.run_id and c.tool_call_id = x.tool_call_id
     where c.part_type = 'tool_call'
 """
 
@@ -110,11 +113,12 @@ TOOL_CALLS: Final = """
 USAGE_ROWS: Final = f"""
     with usage as (
         select session_id, run_id, sequence_no, message_id, created_at, {_USAGE_COLUMNS}, source_file, source_line,
-            row_number() over (partition by run_id, call_id order by sequence_no desc) as from_last
+            row_number() over (partition by session_id, run_id, call_id order by sequence_no desc) as from_last
         from current_history
         where part_index = 0 and call_id is not null and (input_tokens is not null or output_tokens is not null)
     ), ranked as (
-        select usage.*, row_number() over (partition by call_id, from_last = 1 order by began, run_id) as among_runs
+        select usage.*,
+            row_number() over (partition by call_id, from_last = 1 order by began, session_id, run_id) as among_runs
         from usage join (select session_id, min(created_at) as began from current_history group by 1)
             using (session_id)
     )
@@ -134,18 +138,19 @@ MODEL_CALLS: Final = f"""
             first(model order by sequence_no) as any_model, first(provider order by sequence_no) as any_provider
         from current_history where part_index = 0 and call_id is not null group by session_id, run_id, call_id
     ), counted as (
-        select run_id, call_id, {_USAGE_FIGURES}, billed, billed_reason,
-            count(*) over (partition by run_id, call_id) as usage_rows
+        select session_id, run_id, call_id, {_USAGE_FIGURES}, billed, billed_reason,
+            count(*) over (partition by session_id, run_id, call_id) as usage_rows
         from usage_rows
-        qualify row_number() over (partition by run_id, call_id order by sequence_no desc) = 1
+        qualify row_number() over (partition by session_id, run_id, call_id order by sequence_no desc) = 1
     )
     select c.session_id, c.run_id, if(any_model = '<synthetic>', null, c.step) as step, c.message_id, c.created_at,
         c.finished_at, c.call_id, coalesce(u.model, any_model) as model,
         coalesce(u.provider, any_provider) as provider,
-        u.* exclude (run_id, call_id, model, provider, billed, billed_reason, usage_rows),
+        u.* exclude (session_id, run_id, call_id, model, provider, billed, billed_reason, usage_rows),
         coalesce(u.usage_rows, 0) as usage_rows, coalesce(u.billed, false) as billed,
         if(u.call_id is null, 'no usage recorded', u.billed_reason) as billed_reason
-    from calls c left join counted u on c.run_id = u.run_id and c.call_id = u.call_id
+    from calls c left join counted u
+        on c.session_id = u.session_id and c.run_id = u.run_id and c.call_id = u.call_id
 """  # noqa: S608
 
 RUNS: Final = """
@@ -157,29 +162,33 @@ RUNS: Final = """
             count(distinct message_id) filter (error_category = 'unknown_record') as unknown_records
         from current_history group by session_id, run_id
     ), asked as (
-        select run_id, arg_min(left(text, 500), sequence_no) as task
-        from current_history where kind = 'USER_TASK' and text is not null group by run_id
+        select session_id, run_id, arg_min(left(text, 500), sequence_no) as task
+        from current_history where kind = 'USER_TASK' and text is not null group by session_id, run_id
     ), compacted as (
-        select run_id, count(*) as compactions from current_history
+        select session_id, run_id, count(*) as compactions from current_history
         where kind = 'RUN_SUMMARY' and part_index = 0 and (metadata->>'$.reason' = 'compaction'
-            or (part_type = 'json' and data->>'$.event' = 'compaction')) group by run_id
+            or (part_type = 'json' and data->>'$.event' = 'compaction'))
+        group by session_id, run_id
     ), judged as (
-        select run_id, arg_max(status, sequence_no) as outcome from current_history
-        where kind = 'VERIFIER_RESULT' and part_type = 'verification' and data->>'$.scope' = 'run' group by run_id
+        select session_id, run_id, arg_max(status, sequence_no) as outcome from current_history
+        where kind = 'VERIFIER_RESULT' and part_type = 'verification' and data->>'$.scope' = 'run'
+        group by session_id, run_id
     ), calls as (
-        select run_id, count(*) filter (step is not null) as steps,
+        select session_id, run_id, count(*) filter (step is not null) as steps,
             sum(input_tokens) filter (billed)::bigint as input_tokens,
             sum(cache_read_tokens) filter (billed)::bigint as cache_read_tokens,
             sum(output_tokens) filter (billed)::bigint as output_tokens
-        from model_calls group by run_id
+        from model_calls group by session_id, run_id
     ), models as (
-        select run_id, list(model order by n desc, model) as models from (
-            select run_id, model, count(*) as n from model_calls where step is not null and model is not null
-            group by run_id, model) group by run_id
+        select session_id, run_id, list(model order by n desc, model) as models from (
+            select session_id, run_id, model, count(*) as n from model_calls
+            where step is not null and model is not null group by session_id, run_id, model)
+        group by session_id, run_id
     ), tools as (
-        select run_id, count(*) as tool_calls, count(*) filter (status in ('FAILED', 'TIMED_OUT')) as failed_tool_calls,
+        select session_id, run_id, count(*) as tool_calls,
+            count(*) filter (status in ('FAILED', 'TIMED_OUT')) as failed_tool_calls,
             count(*) filter (result_count = 0) as pending_tool_calls
-        from tool_calls group by run_id
+        from tool_calls group by session_id, run_id
     )
     select s.session_id, s.run_id, r.task_id, r.title, r.repository, r.branch, r.working_directory, r.agent,
         r.agent_version, r.parent_run_id, r.forked_at, r.relation, r.source_format, r.source_file,
@@ -189,9 +198,10 @@ RUNS: Final = """
         coalesce(t.pending_tool_calls, 0) as pending_tool_calls, s.errors, s.unknown_records,
         coalesce(k.compactions, 0) as compactions, c.input_tokens, c.cache_read_tokens, c.output_tokens,
         j.outcome, a.task
-    from spans s left join latest_runs r using (run_id) left join calls c using (run_id)
-        left join models m using (run_id) left join tools t using (run_id) left join asked a using (run_id)
-        left join compacted k using (run_id) left join judged j using (run_id)
+    from spans s left join latest_runs r using (session_id, run_id) left join calls c using (session_id, run_id)
+        left join models m using (session_id, run_id) left join tools t using (session_id, run_id)
+        left join asked a using (session_id, run_id) left join compacted k using (session_id, run_id)
+        left join judged j using (session_id, run_id)
 """
 
 SESSIONS: Final = """
@@ -218,7 +228,7 @@ FILE_CHANGES: Final = """
 
 IMPORT_FILES: Final = """
     select * exclude (record_keys) from stored_imports
-    qualify row_number() over (partition by path order by imported_at desc, import_id desc) = 1
+    qualify row_number() over (partition by path order by imported_at desc, cursor desc, import_id desc) = 1
 """
 
 INTERNAL_VIEWS: Final[dict[str, str]] = {

@@ -11,7 +11,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgerkit.cost import LongContext, PriceBook, PriceRow, TokenPrices, price_calls
+from ledgerkit.cost import PriceBook, price_calls
+from ledgerkit.cost.price_file import LongContext, PriceRow, TokenPrices
 from ledgerkit.cost.shares import WHOLE, share_units
 
 LEAVES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning")

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from ledgerkit import tables
-from ledgerkit.cost import PriceBook, PriceRow, PriceStatus, TokenPrices, price_calls
+from ledgerkit.cost import PriceBook, PriceStatus, price_calls
+from ledgerkit.cost.price_file import PriceRow, TokenPrices
 from ledgerkit.cost.pricing import MONEY
 from ledgerkit.errors import UnknownNameError
 

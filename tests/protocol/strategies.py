@@ -11,11 +11,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from ledgerkit import protocol as p
+from ledgerkit.protocol import names as p
 from ledgerkit.protocol import requests
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """For a test under load: whole messages take a while to draw."""
+thrifty = settings(patient, max_examples=25)
+"""The same, for what is tried once per model."""
 
 texts = st.text(max_size=20)
 sentences = st.text(min_size=1, max_size=20)
@@ -418,20 +420,26 @@ llm_requests = st.builds(
     options=_options(_open_choices),
     trace=maybe(traces),
 )
+
+
+def _next_action(
+    action: p.NextAction, why: str, tool: str | None = None, arguments: dict[str, JsonValue] | None = None
+) -> p.NextActionResponse:
+    return p.NextActionResponse(next_action=action, rationale_summary=why, tool_name=tool, tool_arguments=arguments)
+
+
 next_actions = st.one_of(
     st.builds(
-        p.NextActionResponse,
-        next_action=st.sampled_from([p.NextAction.CALL_TOOL, p.NextAction.REQUEST_APPROVAL]),
-        rationale_summary=texts,
-        tool_name=identifiers,
-        tool_arguments=maybe(json_objects),
+        _next_action,
+        st.sampled_from([p.NextAction.CALL_TOOL, p.NextAction.REQUEST_APPROVAL]),
+        texts,
+        identifiers,
+        maybe(json_objects),
     ),
     st.builds(
-        p.NextActionResponse,
-        next_action=st.sampled_from(
-            [p.NextAction.FINISH_WITH_PATCH, p.NextAction.FINISH_BLOCKED, p.NextAction.FINISH_FAILED]
-        ),
-        rationale_summary=texts,
+        _next_action,
+        st.sampled_from([p.NextAction.FINISH_WITH_PATCH, p.NextAction.FINISH_BLOCKED, p.NextAction.FINISH_FAILED]),
+        texts,
     ),
 )
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ledgerkit.protocol import DEFAULT_SHARES, BudgetName, ContextSection, SectionBudget, TokenBudget
+from ledgerkit.protocol.names import DEFAULT_SHARES, BudgetName, ContextSection, SectionBudget, TokenBudget
 from tests.protocol import strategies
 
 wants = st.dictionaries(st.sampled_from(BudgetName), st.integers(0, 3_000_000))

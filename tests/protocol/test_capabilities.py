@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ledgerkit import protocol as p
+from ledgerkit.protocol import names as p
+from tests.protocol import strategies
 
 
 def test_there_is_an_entry_for_every_interface() -> None:
@@ -21,7 +22,9 @@ def test_a_figure_without_a_source_is_refused() -> None:
     with pytest.raises(ValidationError, match="no source for minimum_tokens"):
         p.PromptCacheRule(applies_to="all", minimum_tokens=1024)
     with pytest.raises(ValidationError, match="no source for tool_use"):
-        p.ProviderCapabilities(interface="local", roles=("user",), tool_use=True, sources={"roles": "docs"})
+        p.ProviderCapabilities(
+            interface=p.ProviderInterface.LOCAL, roles=(p.LlmRole.USER,), tool_use=True, sources={"roles": "docs"}
+        )
 
 
 def test_a_source_without_a_figure_is_refused_nowhere_but_stands_nowhere_in_the_data() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from ledgerkit import protocol as p
 from ledgerkit.errors import ProtocolError
+from ledgerkit.protocol import names as p
 from tests.protocol import strategies
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -65,8 +65,8 @@ def test_hosts_are_listed_if_and_only_if_they_count(fields: dict[str, Any]) -> N
         p.parse(p.PermissionProfile, {"name": "n"} | fields)
 
 
-def lease(**changed: Any) -> dict[str, Any]:
-    known = {
+def lease(**changed: object) -> dict[str, object]:
+    known: dict[str, object] = {
         "lease_id": "l",
         "credential_name": "test-database",
         "run_id": "r",

@@ -9,9 +9,9 @@ import sys
 import pytest
 from jsonschema import Draft202012Validator
 
-from ledgerkit import protocol
 from ledgerkit.errors import ProtocolError
 from ledgerkit.protocol import jsonschema as schemas
+from ledgerkit.protocol import names as protocol
 
 NAMES = [*schemas.MODELS, *schemas.UNIONS]
 
@@ -39,7 +39,7 @@ def test_every_public_model_of_the_package_has_a_schema() -> None:
 
 
 def test_two_processes_write_the_same_bytes() -> None:
-    code = "import json; from ledgerkit.protocol import json_schema; print(json.dumps(json_schema()))"
+    code = "import json; from ledgerkit.protocol.names import json_schema; print(json.dumps(json_schema()))"
     runs = [
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, check=True, env={"PYTHONHASHSEED": seed}

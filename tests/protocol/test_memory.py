@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ledgerkit import protocol as p
 from ledgerkit.errors import ProtocolError
 from ledgerkit.protocol import jsonschema
+from ledgerkit.protocol import names as p
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ENTRIES = ["Blocker", "ChangedFile", "Decision", "Fact", "Failure", "Goal", "OpenProblem", "PlanItem", "RepositoryFact"]
@@ -76,11 +76,10 @@ def test_a_summary_is_versioned(version: str) -> None:
         p.Summary(summary_version=version, discarded_details=())
 
 
-def snapshot(content: Any, runs: list[str], **fields: Any) -> p.MemorySnapshot:
+def snapshot(content: p.Model, runs: list[str], **fields: object) -> p.MemorySnapshot:
     sources = tuple(p.SourceRange(run_id=run, messages=p.MessageRange(first=0, last=9)) for run in runs)
-    return p.MemorySnapshot(
-        snapshot_id="n", snapshot_version=1, content=content, sources=sources, created_at=NOW, **fields
-    )
+    known = {"snapshot_id": "n", "snapshot_version": 1, "content": content, "sources": sources, "created_at": NOW}
+    return p.MemorySnapshot.model_validate(known | fields)
 
 
 def test_the_projection_type_follows_from_the_content() -> None:
@@ -101,7 +100,7 @@ def test_the_projection_type_follows_from_the_content() -> None:
     ],
 )
 def test_a_snapshot_that_does_not_belong_to_its_content_is_refused(
-    content: Any, runs: list[str], fields: dict[str, Any], hint: str
+    content: p.Model, runs: list[str], fields: dict[str, object], hint: str
 ) -> None:
     with pytest.raises(ValidationError, match=hint):
         snapshot(content, runs, **fields)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from ledgerkit import protocol as p
 from ledgerkit.errors import ProtocolError
+from ledgerkit.protocol import names as p
 from tests.protocol import strategies
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -20,8 +19,8 @@ def text_part(trust: p.TrustLevel, visibility: p.Visibility = p.Visibility.MODEL
     return p.TextPart(text="a", trust_level=trust, visibility=visibility)
 
 
-def message(*parts: p.Part, **fields: Any) -> p.AgentMessage:
-    known: dict[str, Any] = {
+def message(*parts: p.Part, **fields: object) -> p.AgentMessage:
+    known: dict[str, object] = {
         "message_id": "m",
         "session_id": "s",
         "run_id": "r",
@@ -30,7 +29,7 @@ def message(*parts: p.Part, **fields: Any) -> p.AgentMessage:
         "kind": p.MessageKind.USER_TASK,
         "actor": "user",
     }
-    return p.AgentMessage(parts=parts, **(known | fields))
+    return p.AgentMessage.model_validate({"parts": parts} | known | fields)
 
 
 @strategies.patient

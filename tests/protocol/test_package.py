@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import ledgerkit.errors
-from ledgerkit import protocol
+from ledgerkit.protocol import names as protocol
 
 LOADER = """
 import sys, types
@@ -15,7 +15,7 @@ package = types.ModuleType("ledgerkit")
 package.__path__ = [sys.argv[1]]
 sys.modules["ledgerkit"] = package
 before = set(sys.modules)
-import ledgerkit.protocol
+import ledgerkit.protocol.names
 print("\\n".join(sorted({name.partition(".")[0] for name in set(sys.modules) - before})))
 """
 OF_PYDANTIC = {"pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"}

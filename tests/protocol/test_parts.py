@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from ledgerkit import protocol as p
 from ledgerkit.errors import ProtocolError
+from ledgerkit.protocol import names as p
 from tests.protocol import strategies
 
 LABELS: dict[str, Any] = {"trust_level": "TOOL_TRUSTED", "visibility": "MODEL_VISIBLE"}
@@ -50,9 +50,9 @@ def test_a_result_cannot_still_be_requested() -> None:
 
 
 @pytest.mark.parametrize("call_id", ["", None])
-def test_a_call_without_an_id_is_refused(call_id: Any) -> None:
+def test_a_call_without_an_id_is_refused(call_id: str | None) -> None:
     with pytest.raises(ValidationError, match="tool_call_id"):
-        p.ToolCallPart(tool_call_id=call_id, tool_name="t", arguments={}, **LABELS)
+        p.ToolCallPart.model_validate({"tool_call_id": call_id, "tool_name": "t", "arguments": {}, **LABELS})
 
 
 def test_the_hash_of_the_arguments_is_derived() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledgerkit.errors import ProtocolError
-from ledgerkit.protocol import AgentMessage, CharRange, EvidenceKind, EvidenceRef, LineRange, TextPart
+from ledgerkit.protocol.names import AgentMessage, CharRange, EvidenceKind, EvidenceRef, LineRange, TextPart
 from tests.protocol import strategies
 
 
@@ -46,7 +46,7 @@ def test_different_references_have_different_texts(one: EvidenceRef, other: Evid
         ("artifact:repo-map-001", EvidenceKind.ARTIFACT, "repo-map-001"),
         ("tool-call:maven-test-018", EvidenceKind.TOOL_CALL, "maven-test-018"),
         ("task:scope", EvidenceKind.TASK, "scope"),
-        ("file:C:/work/a.py", EvidenceKind.FILE, "C:/work/a.py"),
+        ("file:C:/src/a.py", EvidenceKind.FILE, "C:/src/a.py"),
         ("message:019b76da-a800-7000-8000-000000000000", EvidenceKind.MESSAGE, "019b76da-a800-7000-8000-000000000000"),
         ("file:my notes.md", EvidenceKind.FILE, "my notes.md"),
         ("file:%C3%A9.md", EvidenceKind.FILE, "é.md"),

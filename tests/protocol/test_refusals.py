@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ledgerkit import protocol as p
 from ledgerkit.errors import LedgerkitError, ProtocolError
+from ledgerkit.protocol import names as p
 from tests.protocol import strategies
 
 MESSAGE: dict[str, Any] = {
@@ -27,7 +27,7 @@ MESSAGE: dict[str, Any] = {
 }
 
 
-def refused(**changed: Any) -> str:
+def refused(**changed: object) -> str:
     with pytest.raises(ProtocolError) as caught:
         p.parse_message(MESSAGE | changed)
     assert isinstance(caught.value, LedgerkitError)
@@ -35,7 +35,7 @@ def refused(**changed: Any) -> str:
     return str(caught.value)
 
 
-def refused_part(**changed: Any) -> str:
+def refused_part(**changed: object) -> str:
     return refused(parts=[MESSAGE["parts"][0] | changed])
 
 
@@ -103,7 +103,12 @@ def test_what_is_no_json_is_said_to_be_none() -> None:
 
 
 def test_a_long_value_is_shown_only_in_part() -> None:
-    assert len(refused(sequence_no="x" * 10_000)) < 300
+    long = "x" * 10_000
+    assert "an integer of" in refused(sequence_no=10**5000)
+    for changed in ({"sequence_no": long}, {"kind": long}, {long: 1}, {"parts": [{"type": long}]}):
+        assert len(refused(**changed)) < 600
+    assert len(refused_part(evidence_refs=[f"file:{long}#{long}"])) < 600
+    assert len(refused_part(evidence_refs=[long])) < 600
 
 
 def test_an_error_message_can_be_written_wherever_utf8_can() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from ledgerkit import protocol as p
 from ledgerkit.errors import ProtocolError
+from ledgerkit.protocol import names as p
 from tests.protocol import strategies
 
 DATA = [trust for trust in p.TrustLevel if trust.rank > p.TrustLevel.USER_TRUSTED.rank]
@@ -50,13 +50,13 @@ TEXT = p.LlmTextBlock(text="a", trust_level=p.TrustLevel.USER_TRUSTED)
         (p.LlmRole.TOOL, TEXT),
     ],
 )
-def test_calls_are_the_assistants_and_results_the_tools(role: p.LlmRole, block: Any) -> None:
+def test_calls_are_the_assistants_and_results_the_tools(role: p.LlmRole, block: p.LlmContentBlock) -> None:
     with pytest.raises(ValidationError):
         p.LlmMessage(role=role, content=(block,))
 
 
-def request(**fields: Any) -> p.LlmRequest:
-    return p.LlmRequest(request_id="q", model="m", **fields)
+def request(**fields: object) -> p.LlmRequest:
+    return p.LlmRequest.model_validate({"request_id": "q", "model": "m"} | fields)
 
 
 TOOL = p.ToolDefinition(name="read", description="", parameters={"type": "object"})
@@ -78,7 +78,8 @@ def test_a_tool_takes_an_object() -> None:
 @strategies.patient
 @given(strategies.next_actions)
 def test_a_next_action_keeps_the_schema_that_the_model_was_shown(action: p.NextActionResponse) -> None:
-    Draft202012Validator(p.NEXT_ACTION_SCHEMA).validate(json.loads(action.model_dump_json()))
+    schema: Any = Draft202012Validator(p.NEXT_ACTION_SCHEMA)
+    schema.validate(json.loads(action.model_dump_json()))
     assert p.parse_next_action(action.model_dump_json()) == action
 
 

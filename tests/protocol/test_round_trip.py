@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from ledgerkit import protocol
 from ledgerkit.errors import ProtocolError
 from ledgerkit.protocol import jsonschema as schemas
+from ledgerkit.protocol import names as protocol
 from tests.protocol import strategies
 
 NAMES = sorted(strategies.MODELS)
@@ -28,11 +29,10 @@ def test_there_is_a_strategy_for_every_public_model() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@strategies.patient
+@strategies.thrifty
 @given(data=st.data())
-@settings(max_examples=25)
 def test_a_model_survives_json_and_its_json_keeps_its_schema(name: str, data: st.DataObject) -> None:
-    value = data.draw(strategies.MODELS[name])
+    value: protocol.Model = data.draw(strategies.MODELS[name])
     text = value.model_dump_json()
     again = type(value).model_validate_json(text)
     assert again == value
@@ -40,7 +40,8 @@ def test_a_model_survives_json_and_its_json_keeps_its_schema(name: str, data: st
     objects = json.loads(text)
     assert type(value).model_validate(objects) == value
     assert type(value).model_validate(value.model_dump()) == value
-    validator(name).validate(objects)
+    check: Any = validator(name)
+    check.validate(objects)
 
 
 @pytest.mark.parametrize("name", NAMES)

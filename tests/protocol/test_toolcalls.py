@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from ledgerkit.errors import ProtocolError
-from ledgerkit.protocol import arguments_hash, canonical_json
+from ledgerkit.protocol.names import arguments_hash, canonical_json
 from tests.protocol import strategies
 
 
@@ -51,6 +50,6 @@ def test_arguments_that_are_no_object_count_as_its_value() -> None:
 
 
 @pytest.mark.parametrize("value", [{"a": float("nan")}, {"a": "\ud800"}, {"\ud800": 1}, {"a": b"x"}, {"a": {1}}])
-def test_what_has_no_json_form_has_no_hash(value: Any) -> None:
+def test_what_has_no_json_form_has_no_hash(value: object) -> None:
     with pytest.raises(ProtocolError, match="No canonical JSON"):
         arguments_hash(value)

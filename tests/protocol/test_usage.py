@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from ledgerkit.protocol import Usage
+from ledgerkit.protocol.names import Usage
 from tests.protocol import strategies
 
 

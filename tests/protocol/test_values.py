@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from ledgerkit import protocol as p
 from ledgerkit.errors import ProtocolError
+from ledgerkit.protocol import names as p
 from tests.protocol import strategies
 
 LABELS: dict[str, Any] = {"trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
@@ -71,7 +71,7 @@ def test_json_is_allowed_up_to_a_depth_at_which_a_whole_message_can_be_read_back
         run_id="r",
         sequence_no=0,
         created_at=None,
-        kind="USER_TASK",
+        kind=p.MessageKind.USER_TASK,
         actor="u",
         parts=(part,),
     )
@@ -88,9 +88,9 @@ def test_a_structure_that_holds_itself_is_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1: 2}, {"a": {1}}, b"x", datetime(2026, 1, 1, tzinfo=UTC)])
-def test_python_values_without_a_json_form_are_refused(value: Any) -> None:
+def test_python_values_without_a_json_form_are_refused(value: object) -> None:
     with pytest.raises(ValidationError):
-        p.JsonPart(data=value, **LABELS)
+        p.JsonPart.model_validate({"data": value, **LABELS})
 
 
 def test_an_integer_larger_than_any_column_survives_json_and_one_that_cannot_be_read_back_is_refused() -> None:
@@ -113,8 +113,8 @@ def test_a_model_cannot_be_changed() -> None:
         part.text = "b"
 
 
-def call(**times: Any) -> p.ToolCall:
-    return p.ToolCall(tool_call_id="c", parent_message_id="m", tool_name="t", **times)
+def call(**times: object) -> p.ToolCall:
+    return p.ToolCall.model_validate({"tool_call_id": "c", "parent_message_id": "m", "tool_name": "t"} | times)
 
 
 def test_times_are_written_in_utc_with_six_digits() -> None:
@@ -149,7 +149,7 @@ def test_a_time_is_the_same_moment_in_utc(moment: datetime) -> None:
         True,
     ],
 )
-def test_numbers_dates_times_without_a_zone_and_times_out_of_range_are_refused(value: Any) -> None:
+def test_numbers_dates_times_without_a_zone_and_times_out_of_range_are_refused(value: object) -> None:
     with pytest.raises(ValidationError):
         call(started_at=value)
 
@@ -157,15 +157,15 @@ def test_numbers_dates_times_without_a_zone_and_times_out_of_range_are_refused(v
 @pytest.mark.parametrize(
     ("field", "value"), [("step", "3"), ("step", 3.0), ("step", True), ("step", 2**31), ("step", -1)]
 )
-def test_counts_are_whole_numbers_that_fit_their_column(field: str, value: Any) -> None:
+def test_counts_are_whole_numbers_that_fit_their_column(field: str, value: object) -> None:
     with pytest.raises(ValidationError):
-        p.TraceContext(session_id="s", run_id="r", **{field: value})
+        p.TraceContext.model_validate({"session_id": "s", "run_id": "r", field: value})
 
 
 @pytest.mark.parametrize("value", [0.1, True, "0.0000000001", "-1", "NaN", "1e10"])
-def test_amounts_that_are_not_whole_nano_dollars_are_refused(value: Any) -> None:
+def test_amounts_that_are_not_whole_nano_dollars_are_refused(value: object) -> None:
     with pytest.raises(ValidationError):
-        p.SpendingLimits(cost_usd=value)
+        p.SpendingLimits.model_validate({"cost_usd": value})
 
 
 def test_an_amount_is_exact() -> None:
