@@ -1,0 +1,84 @@
+# Every target is what CI runs and what a person types. `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+BENCHMARKS := $(sort $(wildcard benchmarks/bench_*.py))
+PAGE_SCRIPTS := $(sort $(wildcard scripts/build_*_page.py))
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+           --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test slow coverage lint format types notebooks bench docs smoke lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+
+setup: $(READY) ## Make .venv with everything in it, pinned and verified by hash
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Python 3.11 or newer is needed: make PYTHON=python3.12 $(MAKECMDGOALS)'; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo 'Installing into $(VENV): some minutes the first time.'
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## Make example runs, import them and show what ledgerkit says about them
+	$(BIN)/ledgerkit demo
+
+test: setup ## Run the fast tests and every docstring example
+	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser'
+
+slow: setup ## Run the slow tests and those that drive a browser
+	$(BIN)/pytest -n auto --dist worksteal -m 'slow or browser'
+
+coverage: setup ## Run the fast tests and show the lines that none of them ran
+	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser' --cov --cov-report term
+
+lint: setup ## Check style, format and who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+format: setup ## Mend style and format where that is safe
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: setup ## Check types (pyright, strict)
+	$(BIN)/pyright
+
+notebooks: setup ## Run every notebook from top to bottom, and check that none holds outputs
+ifeq ($(NOTEBOOKS),)
+	@echo 'There are no notebooks yet.'
+else
+	$(BIN)/pytest -n auto --nbmake --nbmake-timeout=120 $(NOTEBOOKS)
+	$(BIN)/nbstripout --verify $(NOTEBOOKS)
+endif
+
+bench: setup ## Run the benchmarks
+ifeq ($(BENCHMARKS),)
+	@echo 'There are no benchmarks yet.'
+else
+	@set -e; for file in $(BENCHMARKS); do echo "$$file"; $(BIN)/python "$$file"; done
+endif
+
+docs: setup ## Write the pages made from code again, and run the examples in all pages
+	@set -e; for script in $(PAGE_SCRIPTS); do echo "$$script"; $(BIN)/python "$$script"; done
+	$(BIN)/pytest -q --doctest-glob='*.md' docs || test $$? -eq 5 # 5: no page holds an example
+
+smoke: setup ## Install the built wheel with its runtime dependencies only, and use it
+	sh scripts/smoke.sh "$(PYTHON)"
+
+lock: setup ## Resolve requirements/*.txt again, with hashes, for every supported Python and platform
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv
+	$(COMPILE) --upgrade --all-extras --output-file requirements/dev.txt
+	$(COMPILE) --constraints requirements/dev.txt --output-file requirements/runtime.txt
+
+clean: ## Remove caches and built files (not .venv)
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
