@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
 
 _RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
+_LABELS = """
+    select kind, part_trust_level, part_visibility, count(*) as parts, sum(token_count)::bigint as tokens
+    from parts group by all order by all
+"""
 _SHORTEST_PREFIX = 4
 _THERE = """
     with there as (
@@ -228,7 +232,7 @@ class Ledger:
             UnknownNameError: If no run or more than one fits.
         """
         session, run = self._resolve(run_id)
-        return Run(session, run, self._storage.database, self._price)
+        return Run(session, run, self._storage.database, self._price, self._clock)
 
     def calls(self) -> pl.DataFrame:
         """All model calls, priced, with facts about their runs (repository, branch, agent, task_id, …)."""
@@ -251,6 +255,29 @@ class Ledger:
             UnknownNameError: If there is no such column.
         """
         return cost.group_costs(self.calls(), [by] if isinstance(by, str) else list(by), leaves=leaves)
+
+    def report(self, *, generated_at: datetime | None = None, audience: Audience = Audience.PEOPLE) -> str:
+        """A self-contained HTML page about the whole ledger.
+
+        Args:
+            generated_at: Time to print on it; the clock's if not given. With it, the same ledger gives the same bytes.
+            audience: Whose eyes: what this audience may not see is withheld, and counted on the page.
+        """
+        from ledgerkit import reports
+
+        frame = self._storage.database.frame
+        return reports.ledger_report(
+            reports.LedgerReportInput(
+                name=self.path.name,
+                runs=self.runs(),
+                calls=self.calls(),
+                tool_calls=frame("select run_id, tool_name, status, duration_s from tool_calls"),
+                labels=frame(_LABELS),
+                import_files=frame("select * from import_files order by path"),
+            ),
+            generated_at=generated_at or self._clock(),
+            audience=audience,
+        )
 
     def describe(self, name: str | None = None) -> pl.DataFrame:
         """The views (``name``, ``one_row_is``), or the columns of one (``column``, ``type``, ``doc``).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ _ANCESTORS = """
     where line.relation in ('rewind', 'fork', 'retry') and p.sequence_no <= f.sequence_no
     order by depth desc, p.sequence_no, p.part_index
 """
+_CALLS_OF = "select * from model_calls where list_contains($runs, run_id)"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Run:
     run_id: str
     _database: Database
     _priced: Callable[[pl.DataFrame], pl.DataFrame]
+    _clock: Callable[[], datetime]
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -95,6 +98,32 @@ class Run:
         inherited, _ = visible_to(self._database.frame(_ANCESTORS, {"run_id": self.run_id}), audience)
         parts, _ = visible_to(self.parts(), audience)
         return Replay(parts, self.calls(), inherited)
+
+    def report(self, *, generated_at: datetime | None = None, audience: Audience = Audience.PEOPLE) -> str:
+        """A self-contained HTML page about the run.
+
+        Args:
+            generated_at: Time to print on it; the clock's if not given. With it, the same run gives the same bytes.
+            audience: Whose eyes: what this audience may not see is withheld, and counted on the page.
+        """
+        from ledgerkit import reports
+
+        children = self.children()
+        costs = self._priced(self._database.frame(_CALLS_OF, {"runs": children["run_id"].to_list()}))
+        by_run = cost.group_costs(costs, ["run_id"]).select("run_id", "cost")
+        return reports.run_report(
+            reports.RunReportInput(
+                run=self._own("runs"),
+                parts=self.parts(),
+                tool_calls=self.tool_calls(),
+                calls=self.calls(),
+                children=children.join(by_run, on="run_id", how="left", maintain_order="left"),
+                file_changes=self.file_changes(),
+                verifier_results=self.verifier_results(),
+            ),
+            generated_at=generated_at or self._clock(),
+            audience=audience,
+        )
 
     def _own(self, view: str) -> pl.DataFrame:
         return self._database.frame(

@@ -38,3 +38,12 @@ def corpus() -> Path:
 @pytest.fixture
 def ledger(tmp_path: Path) -> lk.Ledger:
     return lk.open(tmp_path / "runs.ledger", key=bytes(32))
+
+
+@pytest.fixture(scope="session")
+def demo_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger with the demo runs, made once; tests only read it."""
+    path = tmp_path_factory.mktemp("demo") / "demo.ledger"
+    with lk.open(path, key=bytes(32)) as made:
+        made.import_logs(ROOT / "data", now=NOW)
+    return path

@@ -28,8 +28,8 @@ ORG_POLICY: Final = (
     "from a run."
 )
 PERMISSION_PROFILE: Final = (
-    "Permission profile workspace-write: reading, editing and running commands in the workspace is allowed. No network. "
-    "Writing the environment to a file, and changing requirements.txt, need the user's approval."
+    "Permission profile workspace-write: reading, editing and running commands in the workspace is allowed. No "
+    "network. Writing the environment to a file, and changing requirements.txt, need the user's approval."
 )
 EXPLORER_POLICY: Final = (
     "You are a subagent that explores a repository for another agent. You can find, search and read files, nothing "

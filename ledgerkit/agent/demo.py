@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -33,17 +34,22 @@ FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 COMMITTED: Final[dict[int, Format]] = {1: "claude-code", 2: "ledgerkit"}
 """Seed and format of the runs in ``data/``."""
 
+MADE_WITH: Final = {"pytest": "9.2.0"}
+"""Versions whose output stands in ``data/``. Other ones may word a failure differently."""
+
 TRUTH_FILE: Final = "TRUTH.json"
-_FILE: Final = "file"
+
+Cell = tuple[int, str, str]
+"""Seed, task and configuration of one run."""
 
 
-def make_demo(  # noqa: PLR0913 - one keyword for each thing that may be chosen
+def make_demo(
     out: Path,
     *,
     seeds: Iterable[int],
-    format: Format = "claude-code",  # noqa: A002 - the option's name
-    tasks: Sequence[str] = tuple(TASKS),
-    configurations: Sequence[str] = tuple(CONFIGURATIONS),
+    format: Format = "claude-code",
+    tasks: Iterable[str] = tuple(TASKS),
+    configurations: Iterable[str] = tuple(CONFIGURATIONS),
     jobs: int | None = None,
 ) -> list[Truth]:
     """Make runs below ``out/<format>/`` and return the truth about each, by seed, task and configuration.
@@ -60,15 +66,16 @@ def make_demo(  # noqa: PLR0913 - one keyword for each thing that may be chosen
         UnknownNameError: If there is no such task or configuration.
         MissingExtraError: If pytest is not installed.
     """
-    wanted = [(seed, _known("task", t, TASKS), _known("configuration", c, CONFIGURATIONS))
-              for seed in seeds for t in tasks for c in configurations]  # fmt: skip
-    with open_bench() as bench, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return list(pool.map(lambda w: _make_one(bench, out, format, *w), wanted))
+    with open_bench() as bench:
+        return _make_all(bench, out, format, _grid(seeds, tasks, configurations), jobs)
 
 
-def make_committed(out: Path) -> list[Truth]:
+def make_committed(out: Path, *, jobs: int | None = None) -> list[Truth]:
     """Make the runs that stand in ``data/``, with their truths in ``TRUTH.json``."""
-    truths = [t for seed, form in COMMITTED.items() for t in make_demo(out, seeds=[seed], format=form)]
+    truths: list[Truth] = []
+    with open_bench() as bench:
+        for seed, form in COMMITTED.items():
+            truths += _make_all(bench, out, form, _grid([seed], TASKS, CONFIGURATIONS), jobs)
     write_truth(out, truths)
     return truths
 
@@ -83,7 +90,13 @@ def write_truth(out: Path, truths: Iterable[Truth]) -> None:
         "always": {f"{task}/{name}": sorted(features) for (task, name), features in plans.ALWAYS.items()},
     }
     note = "Planted chances, and what came of them in each run. For tests; never imported."
-    document = {"version": 1, "note": note, "chances": chances, "runs": [asdict(t) for t in truths]}
+    document = {
+        "version": 1,
+        "note": note,
+        "made_with": MADE_WITH,
+        "chances": chances,
+        "runs": [asdict(t) for t in truths],
+    }
     text = json.dumps(document, indent=1, ensure_ascii=False)
     (out / TRUTH_FILE).write_text(text + "\n", encoding="utf-8")
 
@@ -102,6 +115,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     sys.stdout.write(f"{len(truths)} runs in {options.out}\n")
     return 0
+
+
+def _grid(seeds: Iterable[int], tasks: Iterable[str], configurations: Iterable[str]) -> list[Cell]:
+    names = [_known("configuration", name, CONFIGURATIONS) for name in configurations]
+    known = [_known("task", name, TASKS) for name in tasks]
+    return [(seed, task, name) for seed in seeds for task in known for name in names]
+
+
+def _make_all(bench: Bench, out: Path, form: Format, cells: Sequence[Cell], jobs: int | None) -> list[Truth]:
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        return list(pool.map(partial(_make_one, bench, out, form), *zip(*cells, strict=True)))
 
 
 def _make_one(bench: Bench, out: Path, form: Format, seed: int, task_id: str, configuration: str) -> Truth:

@@ -173,8 +173,9 @@ class Agent:
             try:
                 outcome = self._carry_out(call)
             except ResultLostError:
-                self.recorder.append(ResultLost(self.clock(), self.step - 1, call))
                 missing = calls[len(results) :]
+                for lost in missing:
+                    self.recorder.append(ResultLost(self.clock(), self.step - 1, lost))
                 return results + [ToolResult(c.tool_call_id, LOST_RESULT, is_error=True) for c in missing], False
             self.recorder.append(ToolFinished(self.clock(), self.step - 1, started_at, call, outcome))
             results.append(ToolResult(call.tool_call_id, outcome.text, outcome.is_error))

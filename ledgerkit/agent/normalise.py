@@ -17,6 +17,7 @@ _SUBSTITUTIONS = (
     (re.compile(r"\b0x[0-9a-f]{6,16}\b"), "0x7f0000000000"),
     (re.compile(r"\bPython 3\.\d+\.\d+\S*"), f"Python {PYTHON_VERSION}"),
     (re.compile(r"\bpytest-\d+\.\d+\.\d+\S*"), f"pytest-{PYTEST_VERSION}"),
+    (re.compile(r"/[^\s'\"]*/pytest-of-[^/\s]+/pytest-\d+/"), "/tmp/pytest-of-dev/pytest-0/"),  # noqa: S108 - a text
     (re.compile(r"^platform \w+ -- ", re.MULTILINE), "platform linux -- "),
     (re.compile(r"^(?:_|SHLVL|OLDPWD)=.*\n", re.MULTILINE), ""),
 )

@@ -1,4 +1,4 @@
-"""What a tool brought back, as parts with their labels.
+"""What a tool brought back or a program reports, as parts with their labels.
 
 The rule: part 0 is the result as the model saw it; what a log knows beside that follows, for people, not for the model.
 """
@@ -6,17 +6,30 @@ The rule: part 0 is the result as the model saw it; what a log knows beside that
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from pydantic import JsonValue
+
 from ledgerkit.agent.outcomes import ChangeFields, FileFields, PlanFields, ShellFields, SubagentFields
 from ledgerkit.agent.patches import hunks, unified_diff
-from ledgerkit.agent.record import ToolFinished
-from ledgerkit.protocol.parts import DiffPart, FileSnippetPart, Part, ToolResultPart
+from ledgerkit.agent.record import ModelFailed, ResultLost, ToolFinished, Verified
+from ledgerkit.protocol.parts import (
+    CheckCounts,
+    DiffPart,
+    ErrorPart,
+    FileSnippetPart,
+    Part,
+    ToolResultPart,
+    VerificationPart,
+)
 from ledgerkit.protocol.toolcalls import arguments_hash
 from ledgerkit.protocol.vocabulary import ChangeType, MessageKind, TrustLevel, Visibility
 
 _PEOPLE: Final = Visibility.HUMAN_VISIBLE
+_COUNTS: Final = re.compile(r"\b(\d+) (passed|failed|errors?|skipped)\b")
+_FAILING: Final = re.compile(r"^FAILED (\S+)", re.MULTILINE)
 _OF_THE_REPOSITORY: Final = frozenset({"Bash", "Glob", "Grep", "Read"})
 
 
@@ -59,6 +72,25 @@ def observation(entry: ToolFinished) -> Observation:
     return Observation(MessageKind.TOOL_CALL_RESULT, (result,), kept)
 
 
+def report(entry: Verified | ResultLost | ModelFailed) -> Part:
+    """What the harness or the agent program itself has to say: a verdict, a lost result, a failed model call."""
+    labels: dict[str, Any] = {"trust_level": TrustLevel.TOOL_TRUSTED, "visibility": _PEOPLE}
+    match entry:
+        case Verified():
+            facts: dict[str, Any] = {"check": entry.check, "scope": entry.scope, "command": entry.command}
+            facts |= {"verdict": entry.verdict, "exit_code": entry.exit_code, "text": entry.output}
+            failing = tuple(_FAILING.findall(entry.output))
+            return VerificationPart(counts=_counts(entry.output), failing=failing, **facts, **labels)
+        case ResultLost():
+            text = "The session ended before the result of this call was recorded."
+            labels |= {"tool_call_id": entry.call.tool_call_id, "tool_name": entry.call.name}
+            return ErrorPart(text=text, data={"is_retryable": True}, error_category="result_lost", **labels)
+        case ModelFailed():
+            data: dict[str, JsonValue] = {"status": entry.status, "attempt": entry.attempt, "retry_ms": entry.retry_ms}
+            data["is_retryable"] = True
+            return ErrorPart(text=entry.error, data=data, error_category="model_unavailable", **labels)
+
+
 def _common(entry: ToolFinished) -> dict[str, Any]:
     path = entry.call.arguments.get("file_path")
     return {
@@ -78,7 +110,7 @@ def _trust(entry: ToolFinished) -> TrustLevel:
     return TrustLevel.REPOSITORY_UNTRUSTED if came_from_files else TrustLevel.TOOL_TRUSTED
 
 
-def _data(entry: ToolFinished) -> Any:
+def _data(entry: ToolFinished) -> JsonValue:
     match entry.outcome.fields:
         case ShellFields() as shell:
             return {"exit_code": shell.exit_code}
@@ -123,3 +155,13 @@ def _diff(fields: ChangeFields, common: dict[str, Any]) -> DiffPart:
 
 def _content_id(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _counts(output: str) -> CheckCounts:
+    found = {name.rstrip("s") if name.startswith("error") else name: int(n) for n, name in _COUNTS.findall(output)}
+    return CheckCounts(
+        passed=found.get("passed"),
+        failed=found.get("failed"),
+        errors=found.get("error"),
+        skipped=found.get("skipped"),
+    )

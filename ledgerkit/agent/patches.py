@@ -41,10 +41,10 @@ def hunks(before: str, after: str) -> tuple[Hunk, ...]:
 
 
 def unified_diff(path: str, before: str, after: str) -> str:
-    """The change as a unified diff of one file; empty where nothing changed.
+    r"""The change as a unified diff of one file; empty where nothing changed.
 
     Example:
-        >>> print(unified_diff("a.txt", "one\\n", "two\\n"))
+        >>> print(unified_diff("a.txt", "one\n", "two\n"))
         --- a/a.txt
         +++ b/a.txt
         @@ -1,1 +1,1 @@

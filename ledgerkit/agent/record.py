@@ -64,7 +64,7 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ResultLost:
-    """A tool ran, and the session ended before its result arrived."""
+    """A call was asked for, and the session ended before a result of it arrived."""
 
     at: datetime
     step: int
@@ -147,7 +147,7 @@ Entry = (
 class Recorder(Protocol):
     """Takes entries in order; when ``append`` returns, the entry is safe."""
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: Entry, /) -> None:
         """Take one entry."""
         ...
 

@@ -7,7 +7,7 @@ real; only the model, the clock and the identifiers are simulated.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,7 @@ from ledgerkit.agent.workspace import Workspace, toy_repository
 from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Verdict
 
-ROOT: Final = "/home/dev/work/tillroll"
+ROOT: Final = "/home/dev/src/tillroll"
 """The workspace as the agent knows it."""
 
 EXPLORER_MODEL: Final = "claude-haiku-4-5-20251001"
@@ -74,7 +74,7 @@ class Bench:
 
 
 @contextmanager
-def open_bench() -> Iterator[Bench]:
+def open_bench() -> Generator[Bench]:
     """A bench in a temporary folder.
 
     Raises:
@@ -102,7 +102,7 @@ def start_of(seed: int, task_number: int, configuration_number: int) -> datetime
 
 
 class _Session:
-    def __init__(  # noqa: PLR0913 - the parts of one session
+    def __init__(
         self, bench: Bench, folder: Path, task: Task, plan: Plan, started_at: datetime, configuration: Configuration
     ) -> None:
         names = (plan.seed, task.task_id, configuration.name)

@@ -168,7 +168,7 @@ class Toolbox:
 
     def _paths(self, arguments: Arguments) -> list[str]:
         below = self._workspace.relative(_text(arguments, "path", self._workspace.shown_as))
-        return [p for p in self._workspace.paths() if below == "." or p == below or p.startswith(f"{below}/")]
+        return [p for p in self._workspace.paths() if below in {".", p} or p.startswith(f"{below}/")]
 
 
 def _status(exit_code: int) -> ToolStatus:

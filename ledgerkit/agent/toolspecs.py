@@ -46,7 +46,7 @@ _TODO: dict[str, object] = {
 TOOLS: Final[tuple[ToolSpec, ...]] = (
     _spec(
         "Task",
-        "Give a well-described part of the work to a subagent that can read and search. It answers once, with a report.",
+        "Give a well-described part of the work to a subagent that can read and search. It answers once.",
         "description prompt subagent_type",
         description=_text("Three to five words."),
         prompt=_text("Everything that the subagent needs to know."),

@@ -38,7 +38,7 @@ _CODE: Final = (".py", ".csv", "requirements.txt")
 class Claim(StrEnum):
     """What a run says about its work when it first hands over."""
 
-    ALL_TESTS_PASS = "all_tests_pass"
+    ALL_TESTS_PASS = "all_tests_pass"  # noqa: S105 - a claim, not a password
     CHECK_PASSES = "check_passes"
     NOT_DONE = "not_done"
 

@@ -78,7 +78,9 @@ def cost_by_day(costs: pl.DataFrame, *, models: int = 6) -> alt.Chart:
         .encode(
             x=alt.X(f"{_UNITS[period]}(period):T", title=None, axis=axes.dates(period)),
             y=alt.Y("sum(cost):Q", axis=y_axis),
-            color=alt.Color("label:N", sort=labels, scale=alt.Scale(domain=labels, range=colors)),
+            color=alt.Color(
+                "label:N", sort=labels, scale=alt.Scale(domain=labels, range=colors), legend=alt.Legend(columns=2)
+            ),
             order=alt.Order("rank:Q"),
             tooltip=["label:N", "sum(cost):Q"],
         )

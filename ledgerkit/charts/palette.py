@@ -37,6 +37,7 @@ _LEGEND: Final = {
     "orient": "bottom",
     "title": None,
     "columns": 3,
+    "columnPadding": 22,
     "symbolType": "square",
     "symbolSize": 80,
     "labelLimit": 220,

@@ -15,10 +15,10 @@ UNKNOWN: Final = "–"
 _LEAST_AMOUNT: Final = Decimal("0.0001")
 _MILLION: Final = 1_000_000
 _BILLION: Final = 1_000_000_000
-_KIB_STEPS: Final = ("bytes", "kB", "MB", "GB", "TB")
+_BYTE_UNITS: Final = ("kB", "MB", "GB", "TB")
 _MINUTE: Final = 60
-_HOUR: Final = 3600
-_DAY: Final = 86_400
+_SIZES: Final = {"d": 86_400, "h": 3600, "min": _MINUTE, "s": 1}
+_UNITS: Final = (("d", "h", 86_400), ("h", "min", 3600), ("min", "s", _MINUTE))
 
 
 def format_count(count: int | None, *, unknown: str = UNKNOWN) -> str:
@@ -100,11 +100,8 @@ def format_duration(seconds: float | None, *, unknown: str = UNKNOWN) -> str:
     if seconds < _MINUTE - 0.05:
         return f"{seconds:.1f} s"
     whole = round(seconds)
-    if whole < _HOUR:
-        return f"{whole // _MINUTE} min {whole % _MINUTE:02d} s"
-    if whole < _DAY:
-        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02d} min"
-    return f"{whole // _DAY} d {whole % _DAY // _HOUR:02d} h"
+    large, small, size = next(units for units in _UNITS if whole >= units[2])
+    return f"{whole // size} {large} {whole % size // _SIZES[small]:02d} {small}"
 
 
 def format_time(moment: datetime | None, *, unknown: str = UNKNOWN) -> str:
@@ -117,7 +114,7 @@ def format_time(moment: datetime | None, *, unknown: str = UNKNOWN) -> str:
     if moment is None:
         return unknown
     utc = moment.astimezone(UTC) if moment.tzinfo else moment
-    return f"{utc:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{utc.replace(tzinfo=None).isoformat(' ', 'seconds')} UTC"
 
 
 def format_bytes(count: int | None, *, unknown: str = UNKNOWN) -> str:
@@ -131,12 +128,10 @@ def format_bytes(count: int | None, *, unknown: str = UNKNOWN) -> str:
         return unknown
     if abs(count) < 1000:
         return f"{count} byte{'' if abs(count) == 1 else 's'}"
-    size = float(count)
-    for unit in _KIB_STEPS[1:]:
-        size /= 1000
-        if abs(size) < 999.95:
-            break
-    return f"{size:.1f} {unit}"
+    power = 1
+    while abs(count) >= 999_950 * 1000 ** (power - 1) and power < len(_BYTE_UNITS):
+        power += 1
+    return f"{count / 1000**power:.1f} {_BYTE_UNITS[power - 1]}"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

@@ -60,6 +60,16 @@ def calls_of(lines: list[Record]) -> dict[str, Record]:
     return usages
 
 
+def blocks_of(line: Record) -> list[Record]:
+    content: list[Record] | str = line.get("message", {}).get("content", "")
+    return [] if isinstance(content, str) else content
+
+
+def twin_of(line: Record) -> Record:
+    twin: Record | str = line.get("toolUseResult", "")
+    return {} if isinstance(twin, str) else twin
+
+
 def test_the_demo_runs_are_forty_eight_and_small() -> None:
     assert len(claude_files()) == len(list(DATA.glob("ledgerkit/*.jsonl.gz"))) == 24
     assert sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file()) <= LIMIT
@@ -123,9 +133,7 @@ def test_early_lines_of_a_call_show_partial_output() -> None:
 def test_only_lost_calls_have_no_result() -> None:
     for truth in truths(1):
         (path,) = DATA.glob(f"claude-code/*/{truth['session_id']}.jsonl")
-        blocks = [
-            b for line in records(path) if isinstance(c := line.get("message", {}).get("content"), list) for b in c
-        ]
+        blocks = [block for line in records(path) for block in blocks_of(line)]
         asked = {block["id"] for block in blocks if block["type"] == "tool_use"}
         answered = {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}
         assert answered <= asked
@@ -142,13 +150,9 @@ def test_results_stand_between_the_parallel_calls_of_one_answer() -> None:
 
 def test_a_subagent_is_named_by_the_result_of_its_call() -> None:
     for path in claude_files():
-        named = {
-            r["agentId"]
-            for line in records(path)
-            if isinstance(r := line.get("toolUseResult"), dict) and "agentId" in r
-        }
-        sides = list(path.with_suffix("").glob("subagents/agent-a???????.jsonl"))
-        assert {side.stem.removeprefix("agent-") for side in sides if "acompact" not in side.stem} == named
+        named = {twin["agentId"] for line in records(path) if "agentId" in (twin := twin_of(line))}
+        sides = list(path.with_suffix("").glob("subagents/agent-a??????.jsonl"))
+        assert {side.stem.removeprefix("agent-") for side in sides} == named
         for side in sides:
             assert all(line["isSidechain"] and line["sessionId"] == path.stem for line in records(side))
 
@@ -174,8 +178,8 @@ def test_the_long_log_is_whole_though_the_model_saw_its_head(seed: int) -> None:
     found = [p for p in DATA.rglob(f"{truth['session_id']}*") if p.is_file()]
     lines = [line for path in found for line in records(path)]
     if seed == 1:
-        twins = [t for line in lines if isinstance(t := line.get("toolUseResult"), dict)]
-        (whole,) = [t["stdout"] for t in twins if t.get("stdout", "").count("\n") >= 20_000]
+        outputs = [str(twin_of(line).get("stdout", "")) for line in lines]
+        (whole,) = [output for output in outputs if output.count("\n") >= 20_000]
         seen = [line["message"]["content"][0]["content"] for line in lines if "toolUseResult" in line]
     else:
         (whole,) = [line["content"] for line in lines if line["type"] == "artifact"]

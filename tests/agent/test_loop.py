@@ -59,12 +59,8 @@ class Strict:
         return False, "user"
 
 
-class Entries(list[Entry]):
-    """A recorder."""
-
-
-def agent(model: Answers, tools: Echo | None = None, *, limit: int | None = None) -> tuple[Agent, Entries]:
-    recorder = Entries()
+def agent(model: Answers, tools: Echo | None = None, *, limit: int | None = None) -> tuple[Agent, list[Entry]]:
+    recorder: list[Entry] = []
     made = Agent(
         Conversation("m", ("policy",), TOOLS), model, tools or Echo(), recorder, lambda: NOW, limit, approver=Strict()
     )

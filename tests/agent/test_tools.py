@@ -76,9 +76,8 @@ def test_a_link_does_not_lead_out_of_the_workspace(workspace: Workspace, tmp_pat
 
 
 def test_search_and_list_name_files_as_the_agent_knows_them(toolbox: Toolbox) -> None:
-    assert (
-        use(toolbox, "Grep", pattern="PEN", output_mode="content").text == "docs/a.md:1:PEN\nshop/prices.py:1:PEN = 120"
-    )
+    lines = use(toolbox, "Grep", pattern="PEN", output_mode="content").text
+    assert lines == "docs/a.md:1:PEN\nshop/prices.py:1:PEN = 120"
     assert use(toolbox, "Grep", pattern="PEN", glob="*.py").text == f"Found 1 file\n{ROOT}/shop/prices.py"
     assert use(toolbox, "Glob", pattern="**/*.md").text == f"{ROOT}/README.md\n{ROOT}/docs/a.md"
     assert use(toolbox, "Glob", pattern="*.rs").text == "No files found"
@@ -120,12 +119,10 @@ def test_an_equal_command_is_recalled_with_its_changes(workspace: Workspace, tmp
 
 
 def test_a_stand_in_is_replaced_only_in_what_comes_out(workspace: Workspace, tmp_path: Path) -> None:
-    cache = ShellCache()
+    python, cache, environment = install_python(tmp_path / "bin"), ShellCache(), {"KEY": "@K@"}
     shells = [
-        Shell(
-            workspace, install_python(tmp_path / "bin"), environment={"KEY": "@K@"}, stand_ins={"@K@": v}, cache=cache
-        )
-        for v in ("one", "two")
+        Shell(workspace, python, environment=environment, stand_ins={"@K@": value}, cache=cache)
+        for value in ("one", "two")
     ]
     assert [shell.run("echo $KEY").stdout for shell in shells] == ["one\n", "two\n"]
     assert len(cache) == 1

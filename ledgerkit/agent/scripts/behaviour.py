@@ -52,7 +52,11 @@ def _careful(hand: Hand) -> Claim:
     yield from hand.play(*(hand.read(path) for path in task.look_at[:2]))
     yield from _detours(hand)
     if hand.plan.delegates:
-        prompt = {"description": "Explore the code", "prompt": task.explore, "subagent_type": "Explore"}
+        prompt: dict[str, object] = {
+            "description": "Explore the code",
+            "prompt": task.explore,
+            "subagent_type": "Explore",
+        }
         yield from hand.play(Call("Task", prompt), text="A subagent can look for other places meanwhile.")
     if task.look_at[2:]:
         yield from hand.play(*(hand.read(path) for path in task.look_at[2:]))
@@ -72,7 +76,7 @@ def _hasty(hand: Hand) -> Claim:
     first = hand.read(task.look_at[0])
     yield from hand.play(first, text=hand.say("On it.", "Let me fix that.", "Looking at it now."))
     yield from _detours(hand)
-    if task.needs_evidence or plan.finish is not Finish.UNPROVEN or hand.rng.random() < 0.5:  # noqa: PLR2004 - even odds
+    if task.needs_evidence or plan.finish is not Finish.UNPROVEN or hand.rng.random() < 0.5:
         yield from _reproduce(hand)
     if plan.finish is Finish.UNPROVEN:
         yield from _edit(hand, _target(hand))

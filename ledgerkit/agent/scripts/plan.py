@@ -68,8 +68,8 @@ CONFIGURATIONS: Final[dict[str, Configuration]] = {
             blind_edit=0.3,
             delegates=0.0,
             finishes={
-                "looks right": {"proven": 0.5, "unproven": 0.3, "stale": 0.2},
-                "looks wrong": {"admits": 0.3, "denies": 0.4, "unproven": 0.3},
+                "looks right": {"proven": 0.65, "unproven": 0.2, "stale": 0.15},
+                "looks wrong": {"admits": 0.4, "denies": 0.35, "unproven": 0.25},
             },
         ),
         Configuration(

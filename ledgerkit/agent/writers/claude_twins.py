@@ -1,6 +1,6 @@
 """Tool results as Claude Code logs them: the block that the model saw, and its structured twin.
 
-The rule: the twin holds what the tool knew, also where the model saw only a part; of a failed call it is the error text.
+The rule: the twin holds what the tool knew, also where the model saw a part; of a failed call it is the error.
 """
 
 from __future__ import annotations
@@ -51,21 +51,14 @@ def twin(entry: ToolFinished) -> object:
         case ShellFields() as shell:
             streams = {"stdout": shell.stdout, "stderr": shell.stderr}
             return streams | {"interrupted": False, "isImage": False, "noOutputExpected": False}
-        case FileFields() as file:
-            return {"type": "text", "file": _file(file)}
-        case ChangeFields() as change:
-            return _change(change)
-        case SearchFields() as search:
-            return _search(search)
-        case ListFields() as listed:
-            names = list(listed.filenames)
-            return {"filenames": names, "durationMs": _GLOB_MS, "numFiles": len(names), "truncated": False}
-        case PlanFields() as plan:
-            return {"oldTodos": [dict(t) for t in plan.before], "newTodos": [dict(t) for t in plan.after]}
         case SubagentFields() as subagent:
             return _subagent(subagent)
+        case PlanFields() as plan:
+            return {"oldTodos": [dict(t) for t in plan.before], "newTodos": [dict(t) for t in plan.after]}
         case None:
             return outcome.text
+        case FileFields() | ChangeFields() | SearchFields() | ListFields() as found:
+            return _of_files(found)
 
 
 def usage_json(usage: Usage, *, output_tokens: int | None = None) -> Json:
@@ -86,8 +79,22 @@ def usage_json(usage: Usage, *, output_tokens: int | None = None) -> Json:
     }
     if output_tokens is not None:
         return common | {"inference_geo": "global"}
-    tools = {"web_search_requests": 0, "web_fetch_requests": 0}
-    return common | {"server_tool_use": tools, "inference_geo": "", "iterations": []}
+    tools: Json = {"web_search_requests": 0, "web_fetch_requests": 0}
+    iterations: list[Json] = []
+    return common | {"server_tool_use": tools, "inference_geo": "", "iterations": iterations}
+
+
+def _of_files(fields: FileFields | ChangeFields | SearchFields | ListFields) -> Json:
+    match fields:
+        case FileFields():
+            return {"type": "text", "file": _file(fields)}
+        case ChangeFields():
+            return _change(fields)
+        case SearchFields():
+            return _search(fields)
+        case ListFields():
+            names = list(fields.filenames)
+            return {"filenames": names, "durationMs": _GLOB_MS, "numFiles": len(names), "truncated": False}
 
 
 def _file(file: FileFields) -> Json:
@@ -101,7 +108,7 @@ def _file(file: FileFields) -> Json:
 
 
 def _change(change: ChangeFields) -> Json:
-    patch = [
+    patch: list[Json] = [
         {
             "oldStart": hunk.old_start,
             "oldLines": hunk.old_lines,

@@ -15,8 +15,8 @@ TASK: Final = Task(
     title="The catalogue build fails",
     branch="fix/catalogue",
     prompt=(
-        f"`{_BUILD}` exits with 1 since this morning. Its log has 20,000 lines. Find the page that breaks the build and "
-        "repair it; the builder itself is right."
+        f"`{_BUILD}` exits with 1 since this morning. Its log has 20,000 lines. Find the page that breaks the build "
+        "and repair it; the builder itself is right."
     ),
     scope=(_OVERRIDES,),
     setup=(Change(_OVERRIDES, "F0912;12,50", "F0912;12.50"),),

@@ -55,6 +55,6 @@ TASK: Final = Task(
         "The rebate has to be taken from the whole line instead of from one piece. Integer division keeps it in cents.",
         "`Line.net_cents` now takes the discount from the whole line.",
     ),
-    explore="Find every place that computes or rounds a discount in tillroll, and every test of it. Name files and lines.",
+    explore="Find every place that computes or rounds a discount in tillroll, and every test of it.",
     changelog="- Discounts are rounded once per line again.",
 )

@@ -39,8 +39,8 @@ TASK: Final = Task(
     check=_ANY_RED,
     right=Variant(
         (Change(_BATCHES, _SOUND, _BROKEN),),
-        "The label joins a set, whose order of strings depends on PYTHONHASHSEED. The docstring promises order of first "
-        "appearance, which dict.fromkeys keeps.",
+        "The label joins a set, whose order of strings depends on PYTHONHASHSEED. The docstring promises order of "
+        "first appearance, which dict.fromkeys keeps.",
         "The label joined a set, whose order changes with the hash seed. It now uses `dict.fromkeys`, which keeps the "
         "order of first appearance.",
     ),
@@ -57,6 +57,6 @@ TASK: Final = Task(
         "join over a set looks fragile; a list has a defined order.",
         "The label is joined from a list now, which has a defined order.",
     ),
-    explore="Find everything in tillroll whose result may depend on the order of a set or a dict. Name files and lines.",
+    explore="Find everything in tillroll whose result may depend on the order of a set or a dict.",
     changelog="- Batch labels keep the order of first appearance.",
 )

@@ -65,8 +65,8 @@ TASK: Final = Task(
             Change(_RENDER, _TEXT_LOOP_NEW, _TEXT_LOOP),
             Change(_RENDER, _MARKDOWN_LOOP_NEW, _MARKDOWN_LOOP),
         ),
-        "Both loops compute the name with its discount and the formatted amount. A function that returns quantity, name "
-        "and amount serves both; only the final formatting differs.",
+        "Both loops compute the name with its discount and the formatted amount. A function that returns quantity, "
+        "name and amount serves both; only the final formatting differs.",
         "`invoice_rows` builds quantity, name and amount; `render_text` and `render_markdown` only format them.",
     ),
     partial=Variant(

@@ -1,0 +1,178 @@
+"""Every command: what people read, what machines read, and what an error says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import ledgerkit as lk
+from ledgerkit.cli import main
+from tests.conftest import ROOT
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def run(demo_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("LEDGERKIT_LEDGER", str(demo_path))
+
+    def invoke(*arguments: str, code: int = 0) -> Result:
+        result = CliRunner().invoke(main, list(arguments))
+        assert result.exit_code == code, result.output
+        return result
+
+    return invoke
+
+
+@pytest.fixture(scope="session")
+def dearest(demo_path: Path) -> str:
+    with lk.open(demo_path) as ledger:
+        return str(ledger.runs().sort("cost", descending=True, nulls_last=True)["run_id"][0])
+
+
+def test_runs_are_listed_with_their_total(run: Invoke) -> None:
+    out = run("runs", "-n", "0").output
+    assert out.splitlines()[0].split()[:4] == ["run", "started", "(UTC)", "kind"]
+    assert "55 runs, $" in out.splitlines()[-1]
+    found = json.loads(run("runs", "-n", "0", "--json").output)
+    assert len(found) == 55
+    assert {"run_id", "cost", "steps", "tool_calls", "outcome", "task"} <= found[0].keys()
+
+
+def test_runs_can_be_narrowed(run: Invoke) -> None:
+    some = json.loads(run("runs", "-n", "0", "--json", "--model", "haiku", "--repository", "tillroll").output)
+    assert 0 < len(some) < 55
+    assert all("haiku" in model for row in some for model in row["models"])
+
+
+def test_cost_adds_up_however_it_is_grouped(run: Invoke) -> None:
+    totals = {by: run("cost", "--by", by, "-n", "0").output.splitlines()[-1] for by in ("model", "day", "run_id,day")}
+    assert len(set(totals.values())) == 1
+    rows = json.loads(run("cost", "--by", "model", "--leaves", "--json").output)
+    assert all(row["cost_output"] for row in rows)
+
+
+def test_an_unknown_column_is_refused_with_the_nearest(run: Invoke) -> None:
+    assert "Did you mean 'model'" in run("cost", "--by", "modle", code=2).output
+
+
+def test_a_run_is_shown_by_the_beginning_of_its_id(run: Invoke, dearest: str) -> None:
+    out = run("show", dearest[:8]).output
+    assert dearest in out
+    assert "user_task" in out
+    assert "withheld" in out
+    shown = json.loads(run("show", dearest[:8], "--json", "-n", "0").output)
+    assert shown["run"]["run_id"] == dearest
+    assert all(row["part_visibility"] != "AUDIT_ONLY" for row in shown["messages"])
+
+
+def test_an_audit_sees_what_people_do_not(run: Invoke, dearest: str) -> None:
+    people = json.loads(run("show", dearest, "--json", "-n", "0").output)["messages"]
+    audit = json.loads(run("show", dearest, "--json", "-n", "0", "--audit").output)["messages"]
+    assert len(audit) > len(people)
+
+
+def test_a_message_is_shown_whole(run: Invoke, demo_path: Path, dearest: str) -> None:
+    with lk.open(demo_path) as ledger:
+        message = ledger.run(dearest).messages()[-1]
+    out = run("show", message.message_id).output
+    assert message.kind in out
+    assert json.loads(run("show", message.message_id, "--json").output)["message_id"] == message.message_id
+
+
+def test_an_artifact_is_shown(run: Invoke, demo_path: Path) -> None:
+    with lk.open(demo_path) as ledger:
+        refs = ledger.sql("select unnest(artifact_refs) as ref from parts where content_type like 'text/%' limit 1")
+    assert run("show", f"artifact:{refs.item()}").output.strip()
+
+
+def test_replay_prints_every_step_or_the_one_that_is_asked_for(run: Invoke, dearest: str) -> None:
+    whole = run("replay", dearest).output
+    assert "step 0 of" in whole
+    assert "the model wrote" in whole
+    assert "came back" in whole
+    last = run("replay", dearest, "--step", "-1").output
+    assert last.count("step ") >= 1
+    assert "step 0 of" not in last
+    steps = json.loads(run("replay", dearest, "--json").output)
+    assert [step["step"] for step in steps] == list(range(len(steps)))
+    assert "No step 9999" in run("replay", dearest, "--step", "9999", code=2).output
+
+
+def test_search_finds_what_a_file_told_the_agent(run: Invoke) -> None:
+    found = json.loads(run("search", "tillroll", "--kind", "file_observation", "--json", "-n", "5").output)
+    assert len(found) == 5
+    assert {row["part_trust_level"] for row in found} == {"REPOSITORY_UNTRUSTED"}
+    assert "Unknown kind" in run("search", "x", "--kind", "file", code=2).output
+
+
+def test_sql_answers_as_a_table_as_csv_and_as_json(run: Invoke) -> None:
+    query = "select count(*) as n from runs"
+    assert "55" in run("sql", query).output
+    assert run("sql", query, "--csv").output == "n\n55\n"
+    assert json.loads(run("sql", query, "--json").output) == [{"n": 55}]
+    assert "tool_calls" in run("sql", "--tables").output
+    assert "duration_s" in run("sql", "--tables", "tool_calls").output
+    assert "only read" in run("sql", "drop view runs", code=2).output
+
+
+def test_reports_are_written_where_they_are_asked_for(run: Invoke, tmp_path: Path, dearest: str) -> None:
+    run("report", "-o", str(tmp_path / "all.html"))
+    told = json.loads(run("report", dearest, "-o", str(tmp_path / "one.html"), "--json").output)
+    assert told["bytes"] == (tmp_path / "one.html").stat().st_size
+    assert "<script" not in (tmp_path / "all.html").read_text("utf-8")
+
+
+def test_importing_twice_says_that_nothing_changed(run: Invoke, tmp_path: Path) -> None:
+    where = str(tmp_path / "mine.ledger")
+    first = json.loads(run("import", str(ROOT / "data" / "claude-code"), "--ledger", where, "--json").output)
+    assert first["closes"]
+    assert first["quarantined"] == 0
+    again = run("import", str(ROOT / "data" / "claude-code"), "--ledger", where).output
+    assert "0 files read" in again
+    assert "28 unchanged" in again
+
+
+def test_errors_say_where_and_what_to_do(run: Invoke, tmp_path: Path) -> None:
+    absent = run("runs", "--ledger", str(tmp_path / "none"), code=2).output
+    assert "No ledger at" in absent
+    assert "import" in absent
+    assert "Nothing at" in run("import", str(tmp_path / "nothing"), "--ledger", str(tmp_path / "l"), code=2).output
+    assert "No run or session" in run("show", "zzzzzz", code=2).output
+
+
+def test_the_demo_imports_shows_and_writes_a_report(run: Invoke, tmp_path: Path) -> None:
+    out = run("demo", "--data", str(ROOT / "data"), "--out", str(tmp_path / "demo")).output
+    assert "55 runs" in out
+    assert str(tmp_path / "demo" / "report.html") in out
+    assert (tmp_path / "demo" / "report.html").is_file()
+    again = json.loads(run("demo", "--data", str(ROOT / "data"), "--out", str(tmp_path / "demo"), "--json").output)
+    assert again["account"]["closes"]
+
+
+def test_log_text_cannot_drive_the_terminal(run: Invoke, tmp_path: Path) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe [bold]not markup[/bold]"
+    record = {
+        "type": "user",
+        "uuid": "a" * 36,
+        "sessionId": "hostile",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "cwd": f"/tmp/{hostile}",
+        "message": {"role": "user", "content": hostile},
+    }
+    log = tmp_path / "hostile.jsonl"
+    log.write_text(json.dumps(record) + "\n", "utf-8")
+    where = str(tmp_path / "hostile.ledger")
+    shown = run("import", str(log), "--ledger", where).output
+    shown += run("runs", "--ledger", where).output
+    run_id = json.loads(run("runs", "--ledger", where, "--json").output)[0]["run_id"]
+    for command in (["show", run_id], ["search", "owned"], ["sql", "select text from parts"], ["replay", run_id]):
+        shown += run(*command, "--ledger", where).output
+    assert "owned" in shown
+    assert "[bold]" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
