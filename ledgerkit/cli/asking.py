@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import datetime
 from decimal import Decimal
@@ -13,7 +14,7 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, reads_ledger
-from ledgerkit.cli.output import console, one_line, print_json, print_table, text
+from ledgerkit.cli.output import console, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
 _ALL = 0
@@ -48,12 +49,12 @@ def print_runs(runs: pl.DataFrame, *, limit: int) -> None:
     """Prints runs as a table, and what they cost in all."""
     shown = runs if limit == _ALL else runs.head(limit)
     right = ["steps", "tool_calls", "input_tokens", "output_tokens", "cost"]
-    print_table(shown.iter_rows(named=True), _RUN_COLUMNS, right=right, flexible="task")
+    named = shown.with_columns(what=pl.coalesce("title", "task"))
+    print_table(named.iter_rows(named=True), _RUN_COLUMNS, right=right, flexible="what")
     _footer(runs, shown)
 
 
-def _short(run_id: str) -> str:
-    return run_id[:8]
+_DATED = re.compile(r"-20\d{6}$")
 
 
 def _started(time: datetime | None) -> str:
@@ -65,7 +66,8 @@ def _relation(relation: str | None) -> str:
 
 
 def _models(models: list[str]) -> str:
-    return one_line(", ".join(models).replace("claude-", ""), 26)
+    """Names without what they have in common: the maker, and the date of the snapshot."""
+    return one_line(", ".join(_DATED.sub("", model).removeprefix("claude-") for model in models), 20)
 
 
 def _last_name(path: str | None) -> str:
@@ -85,7 +87,7 @@ def _nonzero(number: int) -> str:
 
 
 _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
-    "run_id": ("run", _short),
+    "run_id": ("run", short_id),
     "started_at": ("started (UTC)", _started),
     "relation": ("kind", _relation),
     "models": ("model", _models),
@@ -96,7 +98,7 @@ _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
     "output_tokens": ("out", format_compact),
     "cost": ("cost", format_money),
     "outcome": ("outcome", _known),
-    "task": ("task", _task),
+    "what": ("task", _task),
 }
 
 
@@ -137,7 +139,7 @@ def search_command(
         return
     out = console()
     for row in found.iter_rows(named=True):
-        head = text(f"{row['run_id'][:8]} #{row['sequence_no']} ", "bold")
+        head = text(f"{short_id(row['run_id'])} #{row['sequence_no']} ", "bold")
         head.append_text(text(f"{row['kind']} {row['tool_name'] or ''} {format_time(row['created_at'])}", "dim"))
         out.print(head)
         out.print(text("  " + one_line(row["excerpt"], 200)))

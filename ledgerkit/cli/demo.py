@@ -11,7 +11,7 @@ import ledgerkit as lk
 from ledgerkit.cli.asking import print_costs, print_runs
 from ledgerkit.cli.context import explained_errors, json_option
 from ledgerkit.cli.importing import account_json, print_account, progress_bar
-from ledgerkit.cli.output import console, print_json, text
+from ledgerkit.cli.output import console, print_json, short_id, text
 
 _NEXT = """\
 Next:
@@ -46,7 +46,7 @@ def demo_command(data: Path, out: Path, as_json: bool) -> None:
                 print_json({"account": account_json(account), "ledger": str(where), "report": str(report)})
                 return
             _show(ledger, account)
-    console().print(text("\n" + _NEXT.format(report=report, ledger=where, run=dearest[:8])))
+    console().print(text("\n" + _NEXT.format(report=report, ledger=where, run=short_id(dearest))))
 
 
 def _show(ledger: lk.Ledger, account: lk.ImportAccount) -> None:

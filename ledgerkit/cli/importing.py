@@ -16,6 +16,7 @@ from ledgerkit.ingest.importing import Progress as ProgressCallback
 from ledgerkit.reports.formatting import format_count, plural
 
 _SHOWN_DAMAGE = 20
+_SHOWN_NAMES = 4
 
 
 @click.command("import")
@@ -75,8 +76,10 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
     out = console()
     files = f"{plural(account.files, 'file')} read, {format_count(account.unchanged)} unchanged"
     if account.unsupported:
-        files += f", {format_count(len(account.unsupported))} of no known format"
-    out.print(files)
+        names = ", ".join(Path(path).name for path in account.unsupported[:_SHOWN_NAMES])
+        more = ", …" if len(account.unsupported) > _SHOWN_NAMES else ""
+        files += f", {format_count(len(account.unsupported))} of no known format ({names}{more})"
+    out.print(text(files))
     rows = [
         {"fate": fate, "records": getattr(account, fate), "what": what}
         for fate, what in (

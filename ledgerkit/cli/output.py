@@ -43,6 +43,11 @@ def one_line(value: object, width: int = 72) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
+def short_id(run_id: str) -> str:
+    """The end of a run's id: enough to name it, and unlike the beginning never shared by runs of the same minute."""
+    return run_id[-8:]
+
+
 def print_table(
     rows: Iterable[Mapping[str, Any]],
     columns: Mapping[str, tuple[str, Cell]],

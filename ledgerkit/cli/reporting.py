@@ -8,7 +8,7 @@ import click
 
 import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, reads_ledger
-from ledgerkit.cli.output import console, print_json, text
+from ledgerkit.cli.output import console, print_json, short_id, text
 
 
 @click.command("report")
@@ -34,7 +34,7 @@ def report_command(
         path, page = output or Path("report.html"), ledger.report(audience=audience)
     else:
         run = ledger.run(run_id)
-        path, page = output or Path(f"{run.run_id[:8]}.html"), run.report(audience=audience)
+        path, page = output or Path(f"{short_id(run.run_id)}.html"), run.report(audience=audience)
     path.write_text(page, "utf-8")
     if as_json:
         print_json({"path": str(path.absolute()), "bytes": len(page.encode())})

@@ -10,7 +10,7 @@ import click
 
 import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_ledger
-from ledgerkit.cli.output import console, one_line, print_json, print_table, text
+from ledgerkit.cli.output import console, one_line, print_json, print_table, short_id, text
 from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.protocol.parts import Part
 from ledgerkit.reports.formatting import (
@@ -69,7 +69,7 @@ def _show_run(run: lk.Run, limit: int, first: int, audience: lk.Audience, *, as_
     print_withheld(withheld)
     children = run.children()
     for child in children.iter_rows(named=True):
-        out.print(text(f"{child['relation']}: {child['run_id'][:8]}  {one_line(child['task'], 80)}"))
+        out.print(text(f"{child['relation']}: {short_id(child['run_id'])}  {one_line(child['task'], 80)}"))
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
