@@ -162,7 +162,7 @@ def test_log_text_cannot_drive_the_terminal(run: Invoke, tmp_path: Path) -> None
         "uuid": "a" * 36,
         "sessionId": "hostile",
         "timestamp": "2026-01-01T00:00:00Z",
-        "cwd": f"/tmp/{hostile}",
+        "cwd": f"/home/{hostile}",
         "message": {"role": "user", "content": hostile},
     }
     log = tmp_path / "hostile.jsonl"
