@@ -68,7 +68,7 @@ def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None
         >>> ledger.runs().height
         0
     """
-    return Ledger(open_storage(Path(path).expanduser(), create=create, key=key))
+    return Ledger(open_storage(Path(path).expanduser().absolute(), create=create, key=key))
 
 
 class Ledger:

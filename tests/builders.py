@@ -1,4 +1,7 @@
-"""Small writers of Claude Code records: ids come from names, times from a clock that ticks once a record."""
+"""Small writers of Claude Code records: ids come from names, times from a clock that ticks once a record.
+
+And what compares the ledgers that come of them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,11 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+
+import polars as pl
+from polars.testing import assert_frame_equal
+
+import ledgerkit as lk
 
 Record = dict[str, Any]
 Block = dict[str, Any]
@@ -94,7 +102,7 @@ class Log:
         self._clock += timedelta(seconds=1)
         return self._clock
 
-    def add(self, kind: str, *, parent: str | None = _CHAIN, id: str | None = None, **fields: object) -> str:  # noqa: A002 - a record's id
+    def add(self, kind: str, *, parent: str | None = _CHAIN, id: str | None = None, **fields: object) -> str:
         """Any record of the chain; gives its uuid."""
         own = id or uid(self.name, self._agent, len(self.records))
         record: Record = {
@@ -186,7 +194,9 @@ def working_session(name: str = "working", *, steps: int = 3, start: datetime = 
             call=f"msg_{name}_{step}",
             used=usage(10 + step, 7 + step, read=100 * step, write=50),
         )
-        log.returns(call, f"{step} passed", toolUseResult={"stdout": f"{step} passed", "stderr": "", "interrupted": False})
+        log.returns(
+            call, f"{step} passed", toolUseResult={"stdout": f"{step} passed", "stderr": "", "interrupted": False}
+        )
     log.answers(text("Done."), call=f"msg_{name}_end", used=usage(20, 4, read=300))
     return log
 
@@ -194,3 +204,65 @@ def working_session(name: str = "working", *, steps: int = 3, start: datetime = 
 def of_session(name: str) -> Sequence[str]:
     """The session id of a name, as parameters of a query."""
     return [uid(name)]
+
+
+def eventful_session(name: str = "eventful", *, start: datetime = START) -> Log:
+    """A session with something of everything that makes records depend on records before them."""
+    log = Log(name, start=start)
+    log.bare("permission-mode", permissionMode="default", sessionId=log.session)
+    log.bare("file-history-snapshot", messageId="m", snapshot={"timestamp": stamp(start)})
+    asked = log.asks("Make total() round to cents.")
+    first = log.answers(tool_use(f"{name}1", "Read", file_path="shop.py"), call=f"{name}_a", used=usage(output=1))
+    second = log.answers(tool_use(f"{name}2", "Read", file_path="tax.py"), call=f"{name}_a", used=usage(output=9))
+    log.returns(f"{name}1", "def total(): …", parent=first)
+    log.returns(f"{name}2", "RATE = 0.2", parent=second)
+    log.add("progress", data={"type": "hook_progress"}, toolUseID="h", parentToolUseID="h")
+    log.add("progress", data={"type": "hook_progress"}, toolUseID="h2", parentToolUseID="h2")
+    log.bare("permission-mode", permissionMode="plan", sessionId=log.session)
+    log.bare("permission-mode", permissionMode="default", sessionId=log.session)
+    log.answers(thinking("hush"), call=f"{name}_b", used=usage(output=2))
+    log.answers(text("Now the tests — “ünïcode”."), call=f"{name}_b", used=usage(output=3))
+    began = log.answers(tool_use(f"{name}3", "Task", prompt="Find the tests."), call=f"{name}_b", used=usage(output=8))
+    side = log.asks("Find the tests.", parent=None, isSidechain=True)
+    side = log.answers(tool_use(f"{name}4", "Glob", pattern="**"), parent=side, isSidechain=True, call=f"{name}_c")
+    side = log.returns(f"{name}4", "test_shop.py", parent=side, isSidechain=True)
+    log.answers(text("test_shop.py"), parent=side, isSidechain=True, call=f"{name}_d")
+    log.returns(f"{name}3", "test_shop.py", parent=began)
+    kept = log.answers(text("Found them."), call=f"{name}_e")
+    log.asks("Run them, quickly.")
+    log.answers(tool_use(f"{name}5", "Bash", command="pytest -x"), call=f"{name}_f")
+    log.returns(f"{name}5", "1 passed", toolUseResult={"stdout": "1 passed", "stderr": "", "interrupted": False})
+    log.asks("Run them all.", parent=kept)
+    log.answers(tool_use(f"{name}6", "mcp__runner__run", suite="all"), call=f"{name}_g")
+    log.returns(f"{name}6", "2 passed")
+    log.add("system", parent=None, subtype="compact_boundary", logicalParentUuid=log.last, content="Compacted")
+    log.asks("Summary: all rounded.", isCompactSummary=True)
+    log.answers(text("All done."), call=f"{name}_h")
+    log.bare("permission-mode", permissionMode="plan", sessionId=log.session)
+    log.bare("summary", summary="Rounding", leafUuid=asked)
+    return log
+
+
+# Comparing ledgers
+
+CANONICAL: Final = (
+    *("messages", "parts", "tool_calls", "model_calls", "usage_rows"),
+    *("runs", "sessions", "verifier_results", "file_changes"),
+)
+"""The views that do not depend on the order or batching of imports."""
+
+
+def canonical(ledger: lk.Ledger) -> dict[str, pl.DataFrame]:
+    """The canonical views of a ledger, without where their records were read."""
+    where = ("source_file", "source_line", "source_offset", "import_id")
+    return {name: ledger.sql(f"from {name}").drop(where, strict=False).pipe(_sorted) for name in CANONICAL}
+
+
+def _sorted(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.sort([name for name, kind in frame.schema.items() if not isinstance(kind, pl.List)])
+
+
+def assert_same(left: dict[str, pl.DataFrame], right: dict[str, pl.DataFrame]) -> None:
+    """Whether two ledgers have the same canonical views."""
+    for name in CANONICAL:
+        assert_frame_equal(left[name], right[name])

@@ -19,6 +19,9 @@ _SUBSTITUTIONS = (
     (re.compile(r"\bpytest-\d+\.\d+\.\d+\S*"), f"pytest-{PYTEST_VERSION}"),
     (re.compile(r"/[^\s'\"]*/pytest-of-[^/\s]+/pytest-\d+/"), "/tmp/pytest-of-dev/pytest-0/"),  # noqa: S108 - a text
     (re.compile(r"^platform \w+ -- ", re.MULTILINE), "platform linux -- "),
+    # Newer Pythons point at the failing expression and guess what was meant.
+    (re.compile(r"^E?[ \t]*[\^~]+\n", re.MULTILINE), ""),
+    (re.compile(r"\. Did you mean: '[^'\n]*'\?"), ""),
     (re.compile(r"^(?:_|SHLVL|OLDPWD)=.*\n", re.MULTILINE), ""),
 )
 

@@ -205,7 +205,6 @@ class SessionRecord:
 
     session_id: str
     main: RunRecord
-    user: str = "dev"
 
     @property
     def runs(self) -> tuple[RunRecord, ...]:

@@ -29,7 +29,7 @@ def _spec(name: str, purpose: str, required: str, /, **properties: dict[str, obj
 
 
 _PATH = _text("Absolute path of the file.")
-_TODO: dict[str, object] = {
+_PLAN: dict[str, object] = {
     "type": "array",
     "description": "The whole plan, in order.",
     "items": {
@@ -97,7 +97,7 @@ TOOLS: Final[tuple[ToolSpec, ...]] = (
         file_path=_PATH,
         content=_text("The whole content."),
     ),
-    _spec("TodoWrite", "Write down the plan and how far it is.", "todos", todos=_TODO),
+    _spec("TodoWrite", "Write down the plan and how far it is.", "todos", todos=_PLAN),
 )
 
 READ_ONLY: Final[tuple[ToolSpec, ...]] = tuple(t for t in TOOLS if t.name in {"Glob", "Grep", "Read"})

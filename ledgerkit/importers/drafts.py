@@ -133,6 +133,8 @@ class RecordDraft(msgspec.Struct):
         call_id: The model call that wrote it (only on records that a model wrote).
         is_model_call: Whether that call reached a model (clients also write notices in the model's place).
         embedded: A copy inside another record; a record of its own replaces it.
+        provisional: It refers to a record that its file does not hold (a call, the record before it); a copy of it
+            that stands in a file that does replaces it.
         created_at: Microseconds since 1970.
         message_ids: Ids of its messages, where the source gives them.
         step, visible_from: Step and visibility of its messages, where the source gives them.
@@ -153,6 +155,7 @@ class RecordDraft(msgspec.Struct):
     call_id: str | None = None
     is_model_call: bool = False
     embedded: bool = False
+    provisional: bool = False
     created_at: int | None = None
     messages: list[MessageDraft] = []
     links: list[Link] = []

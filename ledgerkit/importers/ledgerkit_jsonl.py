@@ -8,7 +8,6 @@ defines the format.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -35,7 +34,7 @@ from ledgerkit.importers.shapes import is_list, is_object, objects_of
 from ledgerkit.protocol.columns import part_columns
 from ledgerkit.protocol.messages import AgentMessage, parse_message
 from ledgerkit.protocol.parts import Part
-from ledgerkit.protocol.vocabulary import MessageKind, PartType, RunRelation
+from ledgerkit.protocol.vocabulary import MessageKind, PartType, RunRelation, TrustLevel, Visibility
 
 NAME: Final = "ledgerkit-jsonl"
 VERSION: Final = 1
@@ -55,7 +54,7 @@ def read(
     offset: int = 0,
     line: int = 1,
     keep_reasoning: bool = False,
-    measure: Callable[[str], str],
+    measure: Callable[[bytes | str], str],
 ) -> ParsedFile:
     """Reads a session file. It is always read whole: lines refer to lines before them."""
     del offset, line
@@ -74,10 +73,11 @@ def read(
 
 
 class _Reading:
-    def __init__(self, measure: Callable[[str], str]) -> None:
+    def __init__(self, measure: Callable[[bytes | str], str]) -> None:
         self.records: list[RecordDraft] = []
         self.quarantined: list[Quarantined] = []
         self._measure = measure
+        self._refusal: str | None = None
         self._session: str | None = None
         self._runs: dict[str, JsonObject] = {}
         self._blocks: dict[str, Any] = {}
@@ -88,27 +88,33 @@ class _Reading:
         value = item.value
         if not is_object(value):
             raise ProtocolError("not a JSON object")
+        if self._refusal:
+            raise ProtocolError(self._refusal)
         kind = value.get("type")
         draft = RecordDraft(item.number, item.offset, str(kind), _digest(value), session=self._session)
         take = {
             NAME: self._header, "run": self._run, "block": self._block, "artifact": self._artifact,
             "model_request": self._request, "message": self._message,
-        }.get(str(kind))  # fmt: skip
-        if take is None:
-            raise ProtocolError(f"unknown line type {kind!r}")
+        }.get(str(kind), self._unknown)  # fmt: skip
         take(value, draft)
         draft.session = draft.session or self._session
         self.records.append(draft)
 
     def _header(self, value: JsonObject, draft: RecordDraft) -> None:
         if value.get("version") != VERSION:
-            raise ProtocolError(
+            self._refusal = (
                 f"version {value.get('version')!r}; this ledgerkit reads {VERSION}. Upgrade agent-ledgerkit."
             )
+            raise ProtocolError(self._refusal)
         self._session = _required_text(value, "session_id")
         draft.skipped = "stands on every message of the file"
 
     def _run(self, value: JsonObject, draft: RecordDraft) -> None:
+        for name in (*_FACTS, "parent_run_id", "forked_at"):
+            if not isinstance(value.get(name), str | None):
+                raise ProtocolError(f"{name} of a run is a text")
+        if (relation := value.get("relation")) not in (None, *RunRelation):
+            raise ProtocolError.unknown_value("relation", relation, list(RunRelation))
         self._runs[_required_text(value, "run_id")] = value
         draft.skipped = "stands on the run's first message"
 
@@ -121,7 +127,7 @@ class _Reading:
         if value.get("encoding") == "base64":
             try:
                 raw = base64.b64decode(str(content), validate=True)
-            except binascii.Error as error:
+            except ValueError as error:
                 raise ProtocolError(f"content is not base64: {error}") from error
         else:
             raw = _required_text(value, "content").encode()
@@ -142,13 +148,27 @@ class _Reading:
     def _resolved(self, ids: object) -> list[Any]:
         if not is_list(ids):
             raise ProtocolError("a request lists the ids of its blocks")
-        missing = [i for i in ids if i not in self._blocks]
+        missing = [i for i in ids if not isinstance(i, str) or i not in self._blocks]
         if missing:
             raise ProtocolError(f"no block {missing[0]!r} before this line")
         return [self._blocks[i] for i in ids]
 
+    def _unknown(self, value: JsonObject, draft: RecordDraft) -> None:
+        """A line of a type that this version does not know is kept whole."""
+        part = PartDraft(
+            part_type=PartType.ERROR,
+            trust=TrustLevel.UNKNOWN,
+            visibility=Visibility.AUDIT_ONLY,
+            data=value,
+            content_type="application/json",
+            error_category="unknown_record",
+        )
+        draft.run_key = None
+        draft.messages = [MessageDraft(MessageKind.ERROR_EVENT, NAME, [part])]
+
     def _message(self, value: JsonObject, draft: RecordDraft) -> None:
-        message = parse_message(value.get("message"))
+        given = value.get("message")
+        message = parse_message({"created_at": None, **given} if is_object(given) else given)
         facts = self._runs.get(message.run_id)
         draft.session, draft.run_key = message.session_id, message.run_id
         draft.native_id, draft.parent = message.message_id, message.parent_message_id
@@ -205,9 +225,7 @@ class _Reading:
         kind, _, target = reference.partition(":")
         name, mark, rest = target.partition("#")
         if kind == "artifact" and name in self._artifacts:
-            return (
-                f"artifact:{self._measure(self._artifacts[name].content.decode('utf-8', 'surrogatepass'))}{mark}{rest}"
-            )
+            return f"artifact:{self._measure(self._artifacts[name].content)}{mark}{rest}"
         return reference
 
 

@@ -26,7 +26,7 @@ class Reader(Protocol):
         offset: int = 0,
         line: int = 1,
         keep_reasoning: bool = False,
-        measure: Callable[[str], str],
+        measure: Callable[[bytes | str], str],
     ) -> ParsedFile:
         """What the file holds."""
         ...
@@ -34,15 +34,20 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LogFormat:
-    """A log format: how to recognise a file of it, and how to read one."""
+    """A log format: how to recognise a file of it, and how to read one.
+
+    Attributes:
+        resumes: Whether a grown file is read on from its cursor; else it is read whole again.
+    """
 
     name: str
     sniff: Callable[[list[Any]], bool]
     read: Reader
+    resumes: bool = True
 
 
 FORMATS: Final[tuple[LogFormat, ...]] = (
-    LogFormat(ledgerkit_jsonl.NAME, ledgerkit_jsonl.sniff, ledgerkit_jsonl.read),
+    LogFormat(ledgerkit_jsonl.NAME, ledgerkit_jsonl.sniff, ledgerkit_jsonl.read, resumes=False),
     LogFormat(claude_code.NAME, claude_code.sniff, claude_code.read),
 )
 

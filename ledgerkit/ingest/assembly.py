@@ -31,6 +31,7 @@ class Item:
     created_at: int | None
     message_ids: list[str]
     embedded: bool = False
+    provisional: bool = False
     step: int | None = None
     visible_from: int | None = None
     asked: list[str] = field(default_factory=list[str])
@@ -62,10 +63,14 @@ class RunShape:
 
 
 def without_replaced_copies(items: Iterable[Item]) -> list[Item]:
-    """Leaves out embedded copies of records that stand on a line of their own."""
+    """Leaves out copies of which there is a better one: a line of its own, in a file that holds what it refers to."""
     listed = list(items)
-    own = {item.native_id for item in listed if not item.embedded and item.native_id}
-    return [item for item in listed if not item.embedded or item.native_id not in own]
+    best: dict[str, tuple[bool, bool]] = {}
+    for item in listed:
+        if item.native_id:
+            rank = (item.embedded, item.provisional)
+            best[item.native_id] = min(rank, best.get(item.native_id, rank))
+    return [item for item in listed if not item.native_id or (item.embedded, item.provisional) == best[item.native_id]]
 
 
 def assemble(items: Iterable[Item]) -> list[RunShape]:
@@ -242,12 +247,16 @@ def facts_of(run: RunShape) -> RunFacts:
     return facts
 
 
-def changed(run: RunShape, existing: Mapping[str, int]) -> bool:
+def changed(run: RunShape, existing: Mapping[str, tuple[int, Place | None]]) -> bool:
     """Whether a run needs a new revision: what is there is not the beginning of what it is now.
 
     Args:
         run: The run as it is now.
-        existing: Sequence number of each message that the ledger holds of it.
+        existing: Sequence number and place of each message that the ledger holds of it; no place for one that was
+            appended live, which keeps what its writer said.
     """
-    held = sorted(existing, key=lambda message_id: existing[message_id])
-    return held != [place.message_id for place in run.places[: len(held)]]
+    held = sorted(existing.items(), key=lambda each: each[1][0])
+    now = run.places[: len(held)]
+    if [message_id for message_id, _ in held] != [place.message_id for place in now]:
+        return True
+    return any(was not in (None, place) for (_, (_, was)), place in zip(held, now, strict=True))

@@ -22,12 +22,14 @@ from ledgerkit.ingest.sessions import Batch, SessionIntake, write_batch
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
 from ledgerkit.store.database import Database
+from ledgerkit.store.locking import exclusive
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
     pass
 
 BATCH_BYTES: Final = 32 * 1024 * 1024
+OTHER_CONTENT: Final = "the ledger holds a message of this id that says something else"
 ELSEWHERE: Final = "bookkeeping of a session that is not in this file"
 Progress = Callable[[int, int, str], None]
 """Called with bytes done, bytes in all and the file that was just read."""
@@ -53,12 +55,17 @@ class ImportOptions:
 def import_files(
     storage: Storage, paths: Iterable[str | Path], options: ImportOptions, progress: Progress | None = None
 ) -> ImportAccount:
-    """Imports all files at and below some paths.
+    """Imports all files at and below some paths. Imports into one ledger wait for each other.
 
     Raises:
         ImportSourceError: If there is nothing to import.
     """
     files = find_files(paths)
+    with exclusive(storage.layout, "import"):
+        return _import(storage, files, options, progress)
+
+
+def _import(storage: Storage, files: list[Path], options: ImportOptions, progress: Progress | None) -> ImportAccount:
     known = _earlier_imports(storage.database)
     planned = [plan(path, known.get(str(path))) for path in files]
     sources = [source for source in planned if source is not None]
@@ -198,7 +205,8 @@ def _count(parsed: ParsedFile, state: FileState, intake: SessionIntake) -> None:
         if record.skipped:
             state.count(record.record_type, Fate.SKIPPED, record.skipped)
         else:
-            state.count(record.record_type, intake.offer(record, key, state))
+            fate = intake.offer(record, key, state)
+            state.count(record.record_type, fate, OTHER_CONTENT if fate is Fate.SKIPPED else "")
     intake.close_file(state, met)
     state.distinct_records += len(lines)
 

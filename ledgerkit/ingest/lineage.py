@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,19 +18,23 @@ from ledgerkit.ingest.assembly import Item
 from ledgerkit.protocol.vocabulary import RunRelation
 
 _FACTS = RunFacts.__struct_fields__
+_EMBEDDED: Final = 0x5DEECE66D1CE4E5B
+PROVISIONAL: Final = 0x2545F4914F6CDD1D
+"""Turns the key of a record into that of its provisional copy, and back."""
 
 
 def record_key(session_id: str, draft: RecordDraft, ordinal: int = 0) -> int:
-    """Identity of a record in its session as a signed 64-bit number: equal for every copy of it.
+    """Identity of a record in its session as a signed 64-bit number: equal for every copy of its kind.
 
     Args:
         session_id: The session.
         draft: The record.
         ordinal: For records without an id of their own: how many equal ones precede it in its file.
     """
-    identity = (session_id, draft.native_id or f"#{ordinal}", draft.digest, "embedded" if draft.embedded else "")
+    identity = (session_id, draft.native_id or f"#{ordinal}", draft.digest)
     digest = hashlib.blake2b("\x1f".join(identity).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
+    key = int.from_bytes(digest, "big", signed=True)
+    return key ^ (_EMBEDDED if draft.embedded else 0) ^ (PROVISIONAL if draft.provisional else 0)
 
 
 def lineage(draft: RecordDraft, key: int) -> JsonObject:
@@ -45,6 +49,7 @@ def lineage(draft: RecordDraft, key: int) -> JsonObject:
         "node": draft.node,
         "call": draft.is_model_call,
         "embedded": draft.embedded,
+        "provisional": draft.provisional,
         "step": draft.step,
         "visible_from": draft.visible_from,
         "links": [[link.run_key, link.tool_call_id] for link in draft.links],
@@ -72,6 +77,7 @@ def item_of_draft(draft: RecordDraft, key: int, message_ids: list[str]) -> Item:
         created_at=draft.created_at,
         message_ids=message_ids,
         embedded=draft.embedded,
+        provisional=draft.provisional,
         step=draft.step,
         visible_from=draft.visible_from,
         asked=[p.tool_call_id for p in parts if p.part_type == "tool_call" and p.tool_call_id],
@@ -123,6 +129,7 @@ def _item(remembered: JsonObject, row: Mapping[str, Any]) -> Item:
         created_at=row["created_at"],
         message_ids=[],
         embedded=remembered.get("embedded", False),
+        provisional=remembered.get("provisional", False),
         step=remembered.get("step"),
         visible_from=remembered.get("visible_from"),
         links=[Link(*link) for link in remembered.get("links", [])],

@@ -19,8 +19,8 @@ from ledgerkit import tables, tokens
 from ledgerkit.importers.drafts import RecordDraft, RunFacts
 from ledgerkit.ingest import assembly
 from ledgerkit.ingest.account import Fate, FileState
-from ledgerkit.ingest.assembly import Item, RunShape
-from ledgerkit.ingest.lineage import item_of_draft, items_of_rows, lineage
+from ledgerkit.ingest.assembly import Item, Place, RunShape
+from ledgerkit.ingest.lineage import PROVISIONAL, item_of_draft, items_of_rows, lineage
 from ledgerkit.ingest.ordering import merge
 from ledgerkit.ingest.rows import RowBuilder, Standing
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid, uuid8
@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from ledgerkit.store.delta import DeltaStore
 
 NO_DATE: Final = "1970-01-01"
+_LABELS: Final = ("step", "visible_from", "parent_message_id")
 _LIGHT: Final = """
     select session_id, run_id, sequence_no, message_id, part_index, if(part_index = 0, metadata, null) as metadata,
-        call_id, epoch_us(created_at) as created_at, source_record, part_type, tool_call_id, source_file
-    from current_history where list_contains($sessions, session_id)
-    qualify count(import_id) over (partition by session_id, run_id) > 0
+        call_id, epoch_us(created_at) as created_at, source_record, part_type, tool_call_id, source_file, import_id,
+        step, visible_from, parent_message_id
+    from current_history semi join (
+        select session_id, run_id from latest_runs where source_format = $format) using (session_id, run_id)
+    where list_contains($sessions, session_id)
     order by session_id, run_id, sequence_no, part_index
 """
 _STANDING: Final = """
@@ -64,11 +67,13 @@ class _New:
 class _Session:
     session_id: str
     items: list[Item]
-    held: dict[str, dict[str, int]]
+    held: dict[str, dict[str, tuple[int, Place | None]]]
     source_files: dict[str, str | None]
     sequences: list[list[int]] = field(default_factory=list[list[int]])
     new: dict[int, _New] = field(default_factory=dict[int, _New])
     known: set[int] = field(default_factory=set[int])
+    given_ids: set[str] = field(default_factory=set[str])
+    has_new_order: bool = False
 
 
 class SessionIntake:
@@ -87,7 +92,8 @@ class SessionIntake:
         if not fresh:
             return
         rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for row in self._database.frame(_LIGHT, {"sessions": fresh}).iter_rows(named=True):
+        wanted = {"sessions": fresh, "format": self.log_format}
+        for row in self._database.frame(_LIGHT, wanted).iter_rows(named=True):
             rows[row["session_id"]].append(row)
         for session_id in fresh:
             self.sessions[session_id] = _loaded(session_id, rows[session_id])
@@ -107,10 +113,13 @@ class SessionIntake:
             self._open_files[label].extend(keys)
 
     def offer(self, record: RecordDraft, key: int, state: FileState) -> Fate:
-        """Takes a record if the ledger does not have it."""
+        """Takes a record if the ledger does not have it; one that gives another content to an id is left out."""
         session = self.sessions[record.session or ""]
         if key in session.known or key in session.new:
             return Fate.DUPLICATE
+        if not session.given_ids.isdisjoint(record.message_ids or ()):
+            return Fate.SKIPPED
+        session.given_ids.update(record.message_ids or ())
         session.new[key] = _New(record, key, state, self._message_ids(record, key))
         return Fate.ACCEPTED
 
@@ -129,6 +138,8 @@ class SessionIntake:
     def close_file(self, state: FileState, session_ids: Iterable[str]) -> None:
         """Notes the order of a file's records of some sessions, once all of them were offered."""
         self._take_sequence(state.path, state.begin, state.record_keys, session_ids)
+        for session_id in session_ids:
+            self.sessions[session_id].has_new_order = True
 
 
 class Batch:
@@ -149,12 +160,14 @@ class Batch:
 
 def _loaded(session_id: str, rows: list[dict[str, Any]]) -> _Session:
     items = items_of_rows(rows)
-    held: dict[str, dict[str, int]] = defaultdict(dict)
+    held: dict[str, dict[str, tuple[int, Place | None]]] = defaultdict(dict)
     files: dict[str, str | None] = {}
     for row in rows:
-        held[row["run_id"]][row["message_id"]] = row["sequence_no"]
+        place = Place(row["message_id"], row["step"], row["visible_from"], row["parent_message_id"])
+        held[row["run_id"]][row["message_id"]] = (row["sequence_no"], place if row["import_id"] else None)
         files[row["message_id"]] = row["source_file"]
-    return _Session(session_id, items, dict(held), files, known={item.key for item in items})
+    known = {item.key for item in items}
+    return _Session(session_id, items, dict(held), files, known=known, given_ids=set(files))
 
 
 def write_batch(
@@ -169,7 +182,7 @@ def write_batch(
     writing = _Writing(database, batch, builder)
     for log_format, intake in sorted(batch.intakes.items()):
         for _, session in sorted(intake.sessions.items()):
-            if session.new:
+            if session.new or session.has_new_order:
                 writing.session(log_format, intake, session)
     transaction = f"{batch.import_id}/{batch.number}"
     store.append("artifacts", builder.contents.rows(database, batch.import_id), transaction=transaction)
@@ -194,7 +207,8 @@ class _Writing:
         fresh = {key: item_of_draft(new.draft, key, new.message_ids) for key, new in session.new.items()}
         items = assembly.without_replaced_copies([*session.items, *fresh.values()])
         by_key = {item.key: item for item in items}
-        order = merge(session.sequences, {item.key: item.created_at for item in items})
+        sequences = [[_key_among(by_key, key) for key in sequence] for sequence in session.sequences]
+        order = merge(sequences, {item.key: item.created_at for item in items})
         placed = set(order)
         order += [key for key in by_key if key not in placed]
         shapes = assembly.assemble(by_key[key] for key in order)
@@ -226,7 +240,7 @@ class _Writing:
                 self._builder.add(new.draft, lineage(new.draft, new.key), new.message_ids, placed, new.state.path)
                 self.new_messages += len(placed)
                 self.touched.update(standing.run_id for standing in placed)
-            elif new.draft.embedded:  # a copy inside another record, and the record itself came too
+            elif new.draft.embedded or new.draft.provisional:  # a better copy is there
                 new.state.recount(new.draft.record_type, Fate.ACCEPTED, Fate.DUPLICATE)
 
     def _copy(self, session: _Session, standings: Mapping[str, Standing]) -> None:
@@ -236,8 +250,12 @@ class _Writing:
             return
         places = pl.DataFrame([{"message_id": mid, **_fields(at)} for mid, at in moved.items()])
         rows = self._database.frame("select * from current_history where session_id = $id", {"id": session.session_id})
-        kept = [n for n in tables.HISTORY.names if n not in places.columns or n == "message_id"]
-        copied = rows.select([n for n in kept if n in rows.columns]).join(places, on="message_id", how="inner")
+        kept = [n for n in tables.HISTORY.names if n not in places.columns or n in ("message_id", *_LABELS)]
+        rows = rows.select([n for n in kept if n in rows.columns])
+        copied = rows.join(places, on="message_id", how="inner", suffix="_now").with_columns(
+            pl.when(pl.col("import_id").is_null()).then(pl.col(name)).otherwise(pl.col(f"{name}_now")).alias(name)
+            for name in _LABELS
+        )
         self._copied.append(copied.select(tables.HISTORY.names).cast(tables.HISTORY.types))
 
     def _retire(self, session: _Session, intake: SessionIntake, living: set[str]) -> None:
@@ -312,6 +330,11 @@ class _Writing:
 def run_id_of(log_format: str, session_id: str, run_key: str) -> str:
     """The ledger's id of a run: the source's own if it is a UUID, else derived from it."""
     return run_key.lower() if is_uuid(run_key) else hash_uuid(log_format, session_id, run_key)
+
+
+def _key_among(items: Mapping[int, Item], key: int) -> int:
+    """The key of a record, or that of the better copy that replaced it."""
+    return key if key in items or key ^ PROVISIONAL not in items else key ^ PROVISIONAL
 
 
 def _fields(standing: Standing) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ledgerkit import errors
 from ledgerkit.importers.reader import is_compressed
 from ledgerkit.importers.registry import LogFormat, recognise
+from ledgerkit.store.layout import MARKER
 
 _CHUNK: Final = 1 << 20
 
@@ -56,7 +57,9 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file())
+    """The files below a folder, those of ledgers left out."""
+    ledgers = {marker.parent for marker in folder.rglob(MARKER)}
+    return (path for path in folder.rglob("*") if path.is_file() and ledgers.isdisjoint(path.parents))
 
 
 def plan(path: Path, earlier: Mapping[str, Any] | None) -> Source | None:
@@ -70,9 +73,9 @@ def plan(path: Path, earlier: Mapping[str, Any] | None) -> Source | None:
         if fingerprint == earlier["fingerprint"]:
             if size == earlier["byte_count"]:
                 return None
-            if is_compressed(path):
-                return Source(path, recognise(path), size)
-            return Source(path, recognise(path), size, earlier, lines + 1)
+            log_format = recognise(path)
+            if log_format is not None and log_format.resumes and not is_compressed(path):
+                return Source(path, log_format, size, earlier, lines + 1)
     return Source(path, recognise(path), size)
 
 

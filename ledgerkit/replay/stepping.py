@@ -16,7 +16,7 @@ from ledgerkit import errors
 from ledgerkit.protocol.vocabulary import Audience, Visibility
 
 _MODEL_SEES = [level.value for level in Visibility if Audience.MODEL.may_see(level)]
-_ORDER = ("inherited", "sequence_no", "part_index")
+_ORDER = ("sequence_no", "part_index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,16 @@ class Replay:
     Args:
         parts: Parts of the run (``parts`` view).
         calls: Its model calls (``model_calls`` view), priced or not.
-        inherited: Parts of the runs that it branched off from, up to the branch; visible from its first step on.
+        inherited: Parts of the runs that it branched off from, up to the branch, the eldest run's first; visible from
+            its first step on.
     """
 
     def __init__(self, parts: pl.DataFrame, calls: pl.DataFrame, inherited: pl.DataFrame | None = None) -> None:
-        own = parts.with_columns(inherited=pl.lit(1, pl.Int8))
+        own = parts.with_columns(inherited=pl.lit(1, pl.Int8)).sort(*_ORDER)
         if inherited is not None and inherited.height:
             before = inherited.with_columns(inherited=pl.lit(0, pl.Int8), visible_from=pl.lit(0, pl.Int32))
             own = pl.concat([before.select(own.columns), own])
-        self._parts = own.sort(*_ORDER)
+        self._parts = own
         self._calls = calls.filter(pl.col("step").is_not_null()).sort("step").to_dicts()
 
     def __len__(self) -> int:

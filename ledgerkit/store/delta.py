@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import polars as pl
 from deltalake import (
@@ -73,7 +74,7 @@ class DeltaStore:
 
     def files(self, name: str) -> list[str]:
         """Paths of a table's live Parquet files, sorted."""
-        return sorted(self.handle(name).file_uris())
+        return sorted(unquote(uri) for uri in self.handle(name).file_uris())
 
     def append(self, name: str, rows: pl.DataFrame, *, transaction: str) -> bool:
         """Appends rows in one commit.

@@ -9,14 +9,28 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from ledgerkit import errors, tables
 
-_MARKER = "ledger.json"
+MARKER = "ledger.json"
+"""The file that makes a folder a ledger."""
 _FORMAT = "ledgerkit-ledger"
 _ID_BYTES = 16
+_KEY_BYTES = (16, 64)
+_UNUSABLE = re.compile(r"[\[\]|^\\\x00-\x1f]|%[0-9A-Fa-f]{2}")
+
+
+class _Marker(msgspec.Struct):
+    """What ``ledger.json`` says."""
+
+    format: str = ""
+    layout_version: int = 0
+    content_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +53,7 @@ class Layout:
 
 def is_ledger(root: Path) -> bool:
     """Whether a folder is a ledger."""
-    return (root / _MARKER).is_file()
+    return (root / MARKER).is_file()
 
 
 def open_layout(root: Path) -> Layout:
@@ -49,23 +63,35 @@ def open_layout(root: Path) -> Layout:
         LedgerNotFoundError: If there is none.
         LedgerFormatError: If the folder is something else, or of a version that this code cannot read.
     """
-    marker = root / _MARKER
+    _check_path(root)
+    marker = root / MARKER
     try:
-        facts = json.loads(marker.read_text("utf-8"))
+        facts = msgspec.json.decode(marker.read_bytes(), type=_Marker)
+        key = bytes.fromhex(facts.content_key)
     except FileNotFoundError:
         raise errors.LedgerNotFoundError(
             f"No ledger at {root}. Create one with ledgerkit.open({str(root)!r}), or import logs into it."
         ) from None
     except ValueError as error:
         raise errors.LedgerFormatError(f"{marker} is damaged ({error}). Restore it from a copy.") from error
-    if facts.get("format") != _FORMAT:
+    if facts.format != _FORMAT:
         raise errors.LedgerFormatError(f"{marker} does not describe a ledger. Choose another folder.")
-    if facts["layout_version"] > tables.LAYOUT_VERSION:
+    if not key:
+        raise errors.LedgerFormatError(f"{marker} lacks its content key. Restore it from a copy.")
+    if facts.layout_version > tables.LAYOUT_VERSION:
         raise errors.LedgerFormatError(
-            f"{root} has layout version {facts['layout_version']}; this ledgerkit reads up to "
+            f"{root} has layout version {facts.layout_version}; this ledgerkit reads up to "
             f"{tables.LAYOUT_VERSION}. Upgrade agent-ledgerkit."
         )
-    return Layout(root, facts["layout_version"], bytes.fromhex(facts["content_key"]))
+    return Layout(root, facts.layout_version, key)
+
+
+def _check_path(root: Path) -> None:
+    """Delta Lake takes a path for a URL, and some characters for something else."""
+    if found := _UNUSABLE.search(str(root.absolute())):
+        raise errors.LedgerFormatError(
+            f"A ledger cannot stand below a folder with {found.group()!r} in its name: {root}. Choose another path."
+        )
 
 
 def create_layout(root: Path, *, key: bytes | None = None) -> Layout:
@@ -77,16 +103,20 @@ def create_layout(root: Path, *, key: bytes | None = None) -> Layout:
 
     Raises:
         LedgerFormatError: If the folder holds something else.
+        ValueError: If the key is too short or too long.
     """
+    _check_path(root)
+    if key is not None and not _KEY_BYTES[0] <= len(key) <= _KEY_BYTES[1]:
+        raise ValueError(f"a content key has {_KEY_BYTES[0]} to {_KEY_BYTES[1]} bytes, not {len(key)}")
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise errors.LedgerFormatError(f"{root} exists and is not a ledger. Choose another path, or an empty folder.")
     root.mkdir(parents=True, exist_ok=True)
     key = os.urandom(32) if key is None else key
     facts = {"format": _FORMAT, "layout_version": tables.LAYOUT_VERSION, "content_key": key.hex()}
-    staged = root / (_MARKER + ".new")
+    staged = root / (MARKER + ".new")
     with staged.open("w", encoding="utf-8") as file:
         file.write(json.dumps(facts, indent=2) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    staged.replace(root / _MARKER)
+    staged.replace(root / MARKER)
     return Layout(root, tables.LAYOUT_VERSION, key)

@@ -7,6 +7,7 @@ looked at before it runs, and what is not known to read views is refused; files 
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -19,7 +20,10 @@ _READING_NODES: Final = frozenset({"SELECT", "SET_OPERATION", "RECURSIVE_CTE", "
 _REFUSED_FUNCTION: Final = re.compile(
     r'"function_name":"(query|query_table|json_execute_serialized_sql|glob|(?:read|sniff|parquet)_[^"]*)"'
 )
-_PATH: Final = re.compile(r'"table_name":"([^"]*[./\\][^"]*)"')
+_TABLE: Final = re.compile(r'"table_name":("(?:[^"\\]|\\.)*")')
+
+_FILE: Final = frozenset("./\\")
+"""Characters that names of views do not have, and names of files do."""
 
 
 def refuse_writes(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -53,8 +57,10 @@ def _refuse_hidden_writes(connection: duckdb.DuckDBPyConnection, sql: str) -> No
         raise _refusal(" and ".join(sorted(writing)) or "this statement")
     if function := _REFUSED_FUNCTION.search(parsed.lower()):
         raise _refusal(f"{function[1]}()")
-    if path := _PATH.search(parsed):
-        raise _refusal(f"the file {path[1]!r}")
+    for table in _TABLE.findall(parsed):
+        name = str(json.loads(table)).strip('"')
+        if not _FILE.isdisjoint(name):
+            raise _refusal(f"the file {name!r}")
 
 
 def _refusal(what: str) -> errors.QueryError:

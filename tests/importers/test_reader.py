@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def test_glued_objects_have_offsets_of_their_own(path: Path) -> None:
     items = items_of(path, content)
     assert values_of(items) == [{"é": 1}, {"ü": "\u2028"}, {}, [3]]
     assert items[0].offset == 0
-    for item, following in zip(items, items[1:], strict=False):
+    for item, following in itertools.pairwise(items):
         assert item.offset + item.size == following.offset
     assert items[-1].offset + items[-1].size == len(content) - 1
     assert content[items[1].offset :].startswith('{"ü"'.encode())
@@ -313,7 +314,13 @@ def test_every_record_comes_back_with_its_exact_place_whatever_stands_between(
             expected.append((kind, number, offset, len(raw), json.loads(raw) if kind == "record" else None))
         offset += len(raw) + 1
     assert [
-        ("record" if isinstance(item, Line) else "garbage", item.number, item.offset, item.size, getattr(item, "value", None))
+        (
+            "record" if isinstance(item, Line) else "garbage",
+            item.number,
+            item.offset,
+            item.size,
+            getattr(item, "value", None),
+        )
         for item in items
     ] == expected
 

@@ -90,6 +90,7 @@ def read(
         else:
             reading.take(item)
             cursor = item.offset + item.size + 1
+    reading.link_agents()
     size = path.stat().st_size
     cursor = size if is_compressed(path) else cursor
     return ParsedFile(
@@ -112,6 +113,8 @@ class _Reading:
         self._keep_reasoning = keep_reasoning
         self._measure = measure
         self._started_by: dict[str, str] = {}
+        self._agents: dict[str, str] = {}
+        self._there: set[str] = set()
         self._skipped_parents: dict[str, str | None] = {}
 
     def recall(self, path: Path, end: int) -> None:
@@ -120,10 +123,19 @@ class _Reading:
             if item.offset >= end:
                 return
             if isinstance(item, Line) and is_object(item.value) and not _shape_problem(item.value):
-                if item.value.get("type") == "assistant":
-                    self._note_calls(item.value["message"])
-                elif item.value.get("type") == "progress" and not _embedded_record(item.value.get("data")):
-                    self._note_left_out(_envelope(item.value, item))
+                self._recall(item.value, item)
+
+    def _recall(self, record: JsonObject, item: Line) -> None:
+        if record.get("type") == "progress":
+            data = record.get("data")
+            if not is_object(data) or not _embedded_record(data):
+                self._note_left_out(_envelope(record, item))
+                return
+            record = data["message"]
+        if isinstance(record.get("uuid"), str):
+            self._there.add(record["uuid"])
+        if record.get("type") == "assistant":
+            self._note_calls(record["message"])
 
     def take(self, item: Line) -> None:
         record = item.value
@@ -139,6 +151,12 @@ class _Reading:
         self.records.append(draft)
         if item.flags and draft.messages:
             draft.messages[0].metadata["repaired"] = list(item.flags)
+
+    def link_agents(self) -> None:
+        """Lets a record of the session's own say which call began a subagent: an embedded copy that says so may go."""
+        own = next((draft for draft in reversed(self.records) if draft.messages and not draft.embedded), None)
+        if own is not None:
+            own.links = [*own.links, *(Link(agent, call) for agent, call in self._agents.items())]
 
     def _draft(self, record: JsonObject, item: Line) -> RecordDraft:
         data = record.get("data")
@@ -163,7 +181,7 @@ class _Reading:
         draft.messages = conversation.assistant_messages(record, draft.created_at, keep_reasoning=self._keep_reasoning)
         draft.is_model_call = message.get("model") != conversation.SYNTHETIC_MODEL
         draft.node = Node.CALL if draft.is_model_call else Node.PASSIVE
-        draft.call_id = _call_id(message, record) or f"record:{draft.digest}:{draft.native_id or draft.line}"
+        draft.call_id = _call_id(message, record) or f"record:{draft.digest}:{draft.native_id or ''}"
         self._note_calls(message)
         if not draft.messages:
             draft.messages = [_empty_answer(message)]
@@ -185,7 +203,9 @@ class _Reading:
         draft.messages = conversation.user_messages(record, self.calls, self._measure)
         if not draft.messages:
             draft.skipped = "user record without content"
-        results = any(part.tool_call_id for m in draft.messages for part in m.parts) or "toolUseResult" in record
+        answered = {part.tool_call_id for m in draft.messages for part in m.parts if part.tool_call_id}
+        results = answered or "toolUseResult" in record
+        draft.provisional = not answered <= self.calls.keys()
         is_prompt = conversation.opens_a_turn(draft.messages) and record.get("isMeta") is not True
         draft.node = Node.RESULT if results else Node.PROMPT if is_prompt else Node.PASSIVE
         if link := conversation.agent_link(record):
@@ -194,6 +214,7 @@ class _Reading:
             # Older versions write a subagent inline and name no call; its prompt is the call's.
             call = self._started_by.get(draft.messages[0].parts[0].text or "")
             draft.links = [Link(draft.run_key or f"sidechain:{draft.native_id}", call)] if call else []
+            draft.provisional = not call and draft.run_key is None
 
     def _embedded(self, record: JsonObject, data: JsonObject, item: Line) -> RecordDraft:
         inner = {**data["message"], "sessionId": record.get("sessionId"), "isSidechain": True}
@@ -204,6 +225,7 @@ class _Reading:
         parent = record.get("parentToolUseID")
         if isinstance(inner["agentId"], str) and isinstance(parent, str):
             draft.links = [Link(inner["agentId"], parent)]
+            self._agents[inner["agentId"]] = parent
         return draft
 
     def _skipped(self, record: JsonObject, item: Line) -> RecordDraft:
@@ -217,6 +239,11 @@ class _Reading:
     def _finish(self, record: JsonObject, draft: RecordDraft) -> None:
         while draft.parent in self._skipped_parents:
             draft.parent = self._skipped_parents[draft.parent]
+        draft.provisional = bool(draft.native_id) and (
+            draft.provisional or (draft.parent is not None and draft.parent not in self._there)
+        )
+        if draft.native_id:
+            self._there.add(draft.native_id)
         if draft.messages:
             draft.messages[0].metadata |= _kept_envelope(record)
 

@@ -21,6 +21,7 @@ _AGENT_TOOLS = frozenset({"Task", "Agent", "TaskOutput"})
 _CLIENT_TOOLS = frozenset(
     {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "KillBash", "KillShell", "EnterPlanMode"}
 )
+_REPOSITORY_KEYS = frozenset({"stdout", "stderr", "filenames"})
 APPROVAL_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
 _DENIALS = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
@@ -79,7 +80,8 @@ def _trust_of(name: str, keys: Set[str]) -> TrustLevel:
         return TrustLevel.MODEL_GENERATED
     if name in _CLIENT_TOOLS or (not name and {"oldTodos", "newTodos"} <= keys):
         return TrustLevel.TOOL_TRUSTED
-    return TrustLevel.REPOSITORY_UNTRUSTED
+    known = name or not keys.isdisjoint(_REPOSITORY_KEYS)
+    return TrustLevel.REPOSITORY_UNTRUSTED if known else TrustLevel.UNKNOWN
 
 
 def path_of(twin: object, arguments: object) -> str | None:
@@ -112,14 +114,18 @@ def _pruned(value: object, text: str, measure: Callable[[str], str]) -> object:
     if isinstance(value, str):
         if len(value) > 40 and value.strip() in text:
             return None
-        if len(value) > _KEPT_STRING_BYTES:
-            return {"omitted_bytes": len(value.encode()), "content_id": measure(value)}
-        return value
+        return _measured(value, measure) if len(value) > _KEPT_STRING_BYTES else value
     if is_object(value):
+        if isinstance(value.get("base64"), str):
+            value = value | {"base64": _measured(value["base64"], measure)}
         return {k: p for k, v in value.items() if (p := _pruned(v, text, measure)) is not None}
     if is_list(value):
         return [p for v in value if (p := _pruned(v, text, measure)) is not None]
     return value
+
+
+def _measured(value: str, measure: Callable[[str], str]) -> JsonObject:
+    return {"omitted_bytes": len(value.encode()), "content_id": measure(value)}
 
 
 def diff_part(twin: object, path: str | None, tool_call_id: str | None, tool_name: str | None) -> PartDraft | None:
