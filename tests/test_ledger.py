@@ -186,7 +186,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> lk.Ledger:
 
 def test_search_finds_text_whatever_its_case_the_latest_first(asked: lk.Ledger) -> None:
     found = asked.search("attributeerror")
-    assert found["kind"].to_list() == ["RUN_SUMMARY", "TOOL_CALL_RESULT", "USER_TASK"]
+    # What has no time stands last.
+    assert found["kind"].to_list() == ["TOOL_CALL_RESULT", "USER_TASK", "RUN_SUMMARY"]
     assert found["excerpt"].str.to_lowercase().str.contains("attributeerror").all()
     assert asked.search("ATTRIBUTEerror").equals(found)
     assert list(found.columns) == [
@@ -331,7 +332,7 @@ def test_a_part_of_an_id_that_fits_one_run_or_one_session_is_enough(alike: lk.Le
     assert alike.run(given).run_id.startswith(run)
 
 
-@pytest.mark.parametrize("given", ["aaaa", "bbbb", "bbbb2", "0000"])
+@pytest.mark.parametrize("given", ["aaaa", "bbbb", "bbbb2"])
 def test_a_part_of_an_id_that_fits_more_is_an_error_that_names_them(alike: lk.Ledger, given: str) -> None:
     if given == "bbbb2":
         assert alike.run(given).run_id.startswith("bbbb2222")

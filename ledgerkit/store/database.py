@@ -43,6 +43,7 @@ class Database:
         self._layout = layout
         self._store = store
         self._versions: Mapping[str, int] = {}
+        self._is_closed = False
         self._connection = _sandboxed(layout)
 
     def query(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
@@ -82,7 +83,13 @@ class Database:
         return _utc(self._connection.cursor().sql(f"from {name}").pl(lazy=True))
 
     def refresh(self) -> None:
-        """Makes the views see the newest version of each table."""
+        """Makes the views see the newest version of each table.
+
+        Raises:
+            QueryError: If the ledger was closed.
+        """
+        if self._is_closed:
+            raise errors.QueryError("This ledger was closed. Open it again with ledgerkit.open.")
         versions = dict(self._store.versions())
         if versions == self._versions:
             return
@@ -100,6 +107,7 @@ class Database:
 
     def close(self) -> None:
         """Closes the connection."""
+        self._is_closed = True
         self._connection.close()
 
     def _explained(self, error: duckdb.Error) -> errors.QueryError:

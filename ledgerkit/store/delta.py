@@ -49,11 +49,24 @@ class DeltaStore:
         self._handles: dict[str, DeltaTable] = {}
 
     def create_missing(self) -> None:
-        """Creates the tables that are not there yet."""
-        for table in TABLES.values():
-            path = self._layout.table_path(table.name)
-            if not DeltaTable.is_deltatable(str(path)):
-                _create(table, path)
+        """Creates the tables of a new ledger, or those that a creation which was cut off had not come to.
+
+        Raises:
+            LedgerFormatError: If a ledger that holds something has lost a table.
+        """
+        missing = [t for t in TABLES.values() if not DeltaTable.is_deltatable(str(self._layout.table_path(t.name)))]
+        if 0 < len(missing) < len(TABLES) and ("history" in {t.name for t in missing} or self._has_commits()):
+            raise self._lost(missing[0].name)
+        for table in missing:
+            _create(table, self._layout.table_path(table.name))
+
+    def _has_commits(self) -> bool:
+        return DeltaTable(str(self._layout.table_path("history"))).version() > 0
+
+    def _lost(self, name: str) -> errors.LedgerFormatError:
+        return errors.LedgerFormatError(
+            f"{self._layout.root} lacks its table {name!r}. Restore the folder from a copy."
+        )
 
     def handle(self, name: str) -> DeltaTable:
         """The table at its newest version."""
@@ -63,9 +76,7 @@ class DeltaStore:
             try:
                 self._handles[name] = DeltaTable(str(self._layout.table_path(name)))
             except TableNotFoundError as error:
-                raise errors.LedgerFormatError(
-                    f"{self._layout.root} lacks its table {name!r}. Restore the folder from a copy."
-                ) from error
+                raise self._lost(name) from error
         return self._handles[name]
 
     def versions(self) -> Mapping[str, int]:
