@@ -60,7 +60,7 @@ class Database:
         self.refresh()
         try:
             refuse_writes(self._connection, sql)
-            return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
+            return _with_plain_integers(_utc(self._connection.cursor().sql(sql, params=parameters).pl()))
         except duckdb.Error as error:
             raise self._explained(error) from error
         except pl.exceptions.PolarsError as error:
@@ -128,6 +128,14 @@ _Frame = TypeVar("_Frame", pl.DataFrame, pl.LazyFrame)
 def _utc(frame: _Frame) -> _Frame:
     """DuckDB calls the zone Etc/UTC; the declared types say UTC."""
     return frame.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
+
+
+def _with_plain_integers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Sums of integers as integers: DuckDB makes them 128 bits wide, which arrives as a decimal without digits."""
+    wide = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Decimal) and kind.scale == 0]
+    narrow = frame.select(pl.col(wide).cast(pl.Int64, strict=False))
+    fits = [name for name in wide if narrow[name].null_count() == frame[name].null_count()]
+    return frame.with_columns(narrow.select(fits))
 
 
 def _sandboxed(layout: Layout) -> duckdb.DuckDBPyConnection:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import threading
 from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import ledgerkit as lk
 from ledgerkit.reports.formatting import format_money
+from tests.absent import run_without
 from tests.conftest import NOW
 
 ATTACK = "</style></title><script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[2J\u202eabc"
@@ -116,25 +119,46 @@ def test_an_audit_report_shows_what_people_only_see_counted(demo_path: Path) -> 
     assert len(audit) > len(people)
 
 
+def test_a_report_without_the_extra_shows_tables_and_says_so(demo_path: Path, tmp_path: Path) -> None:
+    program = """
+from pathlib import Path
+import ledgerkit as lk
+with lk.open(sys.argv[2], create=False) as ledger:
+    Path(sys.argv[3]).write_text(ledger.report(), "utf-8")
+"""
+    written = tmp_path / "plain.html"
+    done = run_without("altair,vl_convert", program, str(demo_path), str(written))
+    assert done.returncode == 0, done.stderr
+    plain = _Page(written.read_text("utf-8"))
+    assert "table" in plain.tags
+    assert plain.tags.isdisjoint({"img", "svg"})
+    assert "agent-ledgerkit[charts]" in "".join(plain.texts)
+
+
 @pytest.mark.browser
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_no_script_of_a_log_runs_in_a_browser(pages: dict[str, str], tmp_path: Path) -> None:
+def test_no_script_of_a_log_runs_in_a_browser_and_nothing_is_requested(pages: dict[str, str], tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     page = tmp_path / "hostile.html"
-    page.write_text(pages["run"], "utf-8")
+    # The page as it is, and one whose text names a server that listens: the second must be as silent as the first.
+    page.write_text(pages["run"].replace("src=x", f"src=http://127.0.0.1:{server.server_port}/x"), "utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-    flags += [
-        "--disable-background-networking",
-        "--disable-component-update",
-        f"--user-data-dir={tmp_path / 'profile'}",
-    ]
-    done = subprocess.run(
-        ["chromium", *flags, "--virtual-time-budget=3000", "--dump-dom", page.as_uri()],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    flags += ["--disable-background-networking", "--disable-component-update", f"--user-data-dir={tmp_path / 'p'}"]
+    command = ["chromium", *flags, "--virtual-time-budget=3000", "--dump-dom", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    server.shutdown()
+    server.server_close()
     dom = _Page(done.stdout)
+    assert "127.0.0.1" in "".join(dom.texts)
+    assert asked == []
     assert "script" not in dom.tags
     assert [value[:11] for name, value in dom.attributes if name == "src" and not value.startswith("data:image/")] == []
     assert "<title>owned</title>" not in done.stdout

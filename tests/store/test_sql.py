@@ -290,3 +290,10 @@ def test_a_lazy_frame_stays_what_it_was_and_a_new_one_is_new(tmp_path: Path, led
     ledger.import_logs(log.write(tmp_path / "a.jsonl"), now=NOW + timedelta(hours=1))
     assert lazy.collect().height in (1, 2)
     assert ledger.scan("messages").collect().height == 2
+
+
+def test_sums_of_integers_are_integers_unless_they_do_not_fit(ledger: lk.Ledger) -> None:
+    found = ledger.sql("select sum(n) as small, sum(n::hugeint) * 9223372036854775807 as large from range(5) t(n)")
+    assert found.schema["small"] == pl.Int64
+    assert found["small"].item() == 10
+    assert int(found["large"].item()) == 10 * 9223372036854775807
