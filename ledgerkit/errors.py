@@ -8,6 +8,9 @@
     │   ├── LedgerNotFoundError (FileNotFoundError)
     │   ├── LedgerFormatError             not a ledger, or of a version that this code cannot read
     │   ├── LedgerConflictError           another writer got there first, and retrying did not help
+    │   │   └── RunLockedError            a second live writer on a run
+    │   ├── IntegrityError                the ledger does not hold what it should; nothing was changed
+    │   ├── JournalError                  a journal whose head is damaged, or a file that is none
     │   └── IdempotencyError (ValueError) an idempotency key used again with other content
     ├── QueryError (ValueError)           a query that cannot or may not run
     │   └── UnknownNameError (KeyError)   a table, column, run or session that is not there
@@ -54,6 +57,18 @@ class LedgerFormatError(LedgerError):
 
 class LedgerConflictError(LedgerError):
     """Another writer got there first, and retrying did not help."""
+
+
+class RunLockedError(LedgerConflictError):
+    """A run that another recorder is writing."""
+
+
+class IntegrityError(LedgerError):
+    """A ledger that does not hold what it should, or a proof or checkpoint that cannot be read."""
+
+
+class JournalError(LedgerError):
+    """A journal whose head is damaged, or a file that is none: something other than a crash has changed it."""
 
 
 class IdempotencyError(LedgerError, ValueError):

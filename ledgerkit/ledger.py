@@ -22,9 +22,14 @@ from ledgerkit.search import search_parts
 from ledgerkit.store.storage import Storage, open_storage
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.ingest.importing import Progress
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
+    from ledgerkit.store.facts import RecordedFacts
+    from ledgerkit.store.recorder import Recorder
+    from ledgerkit.store.sealing import Sealing
 
 _RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
 _LABELS = """
@@ -68,7 +73,8 @@ def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None
         >>> ledger.runs().height
         0
     """
-    return Ledger(open_storage(Path(path).expanduser().absolute(), create=create, key=key))
+    count = tokens.TokenCounter().count_many
+    return Ledger(open_storage(Path(path).expanduser().absolute(), create=create, key=key, count_tokens=count))
 
 
 class Ledger:
@@ -125,23 +131,68 @@ class Ledger:
 
         moment = now or self._clock()
         options = ImportOptions(
-            uuid7(moment, self._random(10)), round(moment.timestamp() * 1_000_000), keep_reasoning=keep_reasoning
+            uuid7(moment, self._random(10)),
+            moment,
+            self._random,
+            keep_reasoning=keep_reasoning,
         )
         return import_files(self._storage, [os.fspath(path) for path in paths], options, progress)
 
+    def record(
+        self, session_id: str | None = None, run_id: str | None = None, **facts: Unpack[RecordedFacts]
+    ) -> Recorder:
+        """Records a live run: each message is on disk before ``append`` returns.
+
+        A run has one writer at a time. One whose writer died is taken up where it ended. Close the recorder (or use
+        ``with``) to commit what it recorded to the history; readers see it before that just as well.
+
+        Args:
+            session_id: The session; a new one if not given.
+            run_id: The run in it; a new one if not given.
+            facts: What is known about the run: ``agent``, ``agent_version``, ``repository``, ``branch``,
+                ``working_directory``, ``task_id``, ``title``, ``parent_run_id``, ``forked_at``, ``relation``.
+
+        Raises:
+            RunLockedError: If another recorder is writing the run.
+
+        Example:
+            >>> import tempfile, ledgerkit as lk
+            >>> ledger = lk.open(tempfile.mkdtemp() + "/runs.ledger")
+            >>> part = {"type": "text", "text": "Hi", "trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
+            >>> with ledger.record("s1", "r1", agent="mine") as recorder:
+            ...     command = {"session_id": "s1", "run_id": "r1", "kind": "USER_TASK", "actor": "user"}
+            ...     message = recorder.append(lk.AppendMessageCommand(**command, parts=[part]))
+            >>> message.sequence_no
+            0
+        """
+        from ledgerkit.store.recorder import Recorder
+
+        moment = self._clock()
+        run = (session_id or uuid7(moment, self._random(10)), run_id or uuid7(moment, self._random(10)))
+        known = {name: None if value is None else str(value) for name, value in facts.items()}
+        return Recorder(self._storage, run, known, self._sealing(), self._clock)
+
     def append(self, command: AppendMessageCommand) -> AgentMessage:
-        """Appends one message to a run, as its next.
+        """Appends one message to a run, as its next, and returns when it is on disk.
+
+        For many messages :meth:`record` is faster; this waits while a recorder writes the run.
 
         Raises:
             IdempotencyError: If its idempotency key stands in the run with other content.
-            LedgerConflictError: If other writers kept getting in between.
         """
-        from ledgerkit.store.appending import Appender
+        from ledgerkit.store.recorder import Recorder
 
-        moment = self._clock()
-        storage = self._storage
-        appender = Appender(storage.layout, storage.store, storage.database, tokens.count)
-        return appender.append(command, message_id=uuid7(moment, self._random(10)), now=moment)
+        run = (command.session_id, command.run_id)
+        recorder = Recorder(self._storage, run, {}, self._sealing(), self._clock, wait=True)
+        try:
+            return recorder.append(command)
+        finally:
+            recorder.close(seal=False)
+
+    def _sealing(self) -> Sealing:
+        from ledgerkit.store.sealing import Sealing
+
+        return Sealing(tokens.TokenCounter().count_many, self._random)
 
     # Reading messages
 

@@ -6,11 +6,13 @@ leaves nothing half visible, and the next import finds by record keys what is th
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -18,17 +20,18 @@ from ledgerkit import tokens
 from ledgerkit.importers.drafts import Node, ParsedFile, RecordDraft
 from ledgerkit.ingest.account import Fate, FileState, ImportAccount, import_rows
 from ledgerkit.ingest.lineage import record_key
-from ledgerkit.ingest.sessions import Batch, SessionIntake, write_batch
+from ledgerkit.ingest.sessions import Batch, SessionIntake
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
+from ledgerkit.ingest.writing import write_batch
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
+from ledgerkit.store.committing import COMMIT_LOCK
 from ledgerkit.store.database import Database
 from ledgerkit.store.locking import exclusive
+from ledgerkit.store.sealing import Sealing, seal_journals
 from ledgerkit.store.storage import Storage
 
-if TYPE_CHECKING:
-    pass
-
 BATCH_BYTES: Final = 32 * 1024 * 1024
+UNSUPPORTED: Final = "unsupported"
 OTHER_CONTENT: Final = "the ledger holds a message of this id that says something else"
 ELSEWHERE: Final = "bookkeeping of a session that is not in this file"
 Progress = Callable[[int, int, str], None]
@@ -41,13 +44,15 @@ class ImportOptions:
 
     Attributes:
         import_id: Identity of this import.
-        now: Time of this import, microseconds since 1970.
+        now: Time of this import.
+        random: Gives so many random bytes (for the salts of commitments).
         keep_reasoning: Keep hidden reasoning as restricted artifacts.
         batch_bytes: Source bytes a commit.
     """
 
     import_id: str
-    now: int
+    now: datetime
+    random: Callable[[int], bytes] = os.urandom
     keep_reasoning: bool = False
     batch_bytes: int = BATCH_BYTES
 
@@ -74,20 +79,30 @@ def _import(storage: Storage, files: list[Path], options: ImportOptions, progres
     counter = tokens.TokenCounter()
     done = 0
     for number, group in enumerate(_batches(sources, options.batch_bytes)):
-        batch = Batch(options.import_id, number, options.now)
+        batch = Batch(options.import_id, number, options.now, options.random)
         readings: list[_Reading] = []
         for source in group:
             readings.append(_read(storage, source, options))
             done += source.size - source.offset
             if progress:
                 progress(done, total, str(source.path))
-        _count_all(readings, batch, storage.database)
         tally.states += [reading.state for reading in readings]
-        tally.add(write_batch(storage.layout, storage.store, storage.database, batch, counter))
-        states = [reading.state for reading in readings if reading.parsed is not None]
-        transaction = f"{options.import_id}/{number}"
-        storage.store.append("imports", import_rows(states, options.import_id, options.now), transaction=transaction)
+        with exclusive(storage.layout, COMMIT_LOCK):
+            tally.add(_write(storage, readings, batch, counter))
     return tally.account(options.import_id)
+
+
+def _write(
+    storage: Storage, readings: list[_Reading], batch: Batch, counter: tokens.TokenCounter
+) -> tuple[int, set[str]]:
+    """Commits a batch, and the account after it. The commit lock is held: what the ledger has stays as it is seen."""
+    met = {record.session for r in readings if r.parsed for record in r.parsed.records if record.session}
+    seal_journals(storage, Sealing(counter.count_many, batch.random), now=batch.now, sessions=met)
+    _count_all(readings, batch, storage.database)
+    written = write_batch(storage, batch, counter)
+    states = [reading.state for reading in readings if reading.parsed is not None]
+    storage.store.append("imports", import_rows(states, batch.import_id, batch.microseconds), batch.transactions)
+    return written
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +111,6 @@ class _Reading:
 
     state: FileState
     parsed: ParsedFile | None = None
-
-
-UNSUPPORTED: Final = "unsupported"
 
 
 def _earlier_imports(database: Database) -> dict[str, dict[str, Any]]:

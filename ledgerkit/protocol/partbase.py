@@ -6,6 +6,7 @@ content was erased; it is never a default in disguise.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
@@ -42,6 +43,16 @@ class PartBase(Model):
     """A short form that the source recorded."""
     artifact_refs: tuple[ContentId, ...] = ()
     """Artifacts that hold the whole content."""
+
+    @property
+    def states_null(self) -> bool:
+        """Whether a field is null that would not be null if it were left out."""
+        return any(getattr(self, name) is None for name in _without_null_default(type(self)))
+
+
+@cache
+def _without_null_default(shape: type[PartBase]) -> tuple[str, ...]:
+    return tuple(name for name, field in shape.model_fields.items() if field.is_required() or field.default is not None)
 
 
 class DetailedBase(PartBase):

@@ -57,24 +57,27 @@ class Contents:
         return json.dumps({"artifact": refs[-1], "head": data[:HEAD_CHARS]}, ensure_ascii=False)
 
     def rows(self, database: Database, import_id: str | None) -> pl.DataFrame:
-        """The artifacts that the ledger does not hold yet, as rows of ``artifacts``."""
-        ids = sorted(self._kept)
-        held = set(
-            database.frame(
-                "select distinct content_id from stored_artifacts where list_contains($ids, content_id)", {"ids": ids}
-            )["content_id"]
-            if ids
-            else ()
+        """The artifacts that the stored tables do not hold yet, as rows of ``artifacts``."""
+        frame = self.frame(import_id)
+        if frame.is_empty():
+            return frame
+        ids = frame["content_id"].to_list()
+        held = database.sealed(
+            "select distinct content_id from sealed_artifacts where list_contains($ids, content_id)", {"ids": ids}
         )
-        fresh = [(content_id, *self._kept[content_id]) for content_id in ids if content_id not in held]
+        return frame.join(held, on="content_id", how="anti", maintain_order="left")
+
+    def frame(self, import_id: str | None) -> pl.DataFrame:
+        """All artifacts that were kept, as rows of ``artifacts``."""
+        kept = [(content_id, *self._kept[content_id]) for content_id in sorted(self._kept)]
         return tables.ARTIFACTS.frame_of(
             {
-                "content_id": [content_id for content_id, *_ in fresh],
-                "media_type": [media_type for _, _, media_type, _ in fresh],
-                "label": [label.value for *_, label in fresh],
-                "byte_count": [len(content) for _, content, _, _ in fresh],
-                "content": [content for _, content, _, _ in fresh],
-                "import_id": [import_id for _ in fresh],
+                "content_id": [content_id for content_id, *_ in kept],
+                "media_type": [media_type for _, _, media_type, _ in kept],
+                "label": [label.value for *_, label in kept],
+                "byte_count": [len(content) for _, content, _, _ in kept],
+                "content": [content for _, content, _, _ in kept],
+                "import_id": [import_id for _ in kept],
             }
         )
 

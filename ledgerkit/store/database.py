@@ -7,7 +7,7 @@ query is refused before it runs. Views are made anew when a table has a new vers
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import duckdb
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
     from ledgerkit.store.delta import DeltaStore
+    from ledgerkit.store.journaled import Journals
 
 _SQL_TYPES: Final[dict[pl.DataType, str]] = {
     tables.TEXT: "VARCHAR",
@@ -36,13 +37,19 @@ _SQL_TYPES: Final[dict[pl.DataType, str]] = {
 }
 
 
+_ATTEMPTS: Final = 5
+_NO_RUNS: Final = pl.DataFrame(schema={"session_id": pl.String, "run_id": pl.String})
+
+
 class Database:
     """Queries over one ledger."""
 
-    def __init__(self, layout: Layout, store: DeltaStore) -> None:
+    def __init__(self, layout: Layout, store: DeltaStore, journals: Journals | None) -> None:
         self._layout = layout
         self._store = store
+        self._journals = journals
         self._versions: Mapping[str, int] = {}
+        self._shown: object = None
         self._is_closed = False
         self._connection = _sandboxed(layout)
 
@@ -60,7 +67,7 @@ class Database:
         self.refresh()
         try:
             refuse_writes(self._connection, sql)
-            return _with_plain_integers(_utc(self._connection.cursor().sql(sql, params=parameters).pl()))
+            return _with_plain_integers(self._run(sql, parameters, self.refresh))
         except duckdb.Error as error:
             raise self._explained(error) from error
         except pl.exceptions.PolarsError as error:
@@ -69,7 +76,26 @@ class Database:
     def frame(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """Runs one of ledgerkit's own queries (they may use the internal views)."""
         self.refresh()
-        return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
+        return self._run(sql, parameters, self.refresh)
+
+    def sealed(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
+        """The same over the ``sealed_`` views only: what is committed, without what stands in journals."""
+        self._refresh_sealed()
+        return self._run(sql, parameters, self._refresh_sealed)
+
+    def _run(
+        self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None, refresh: Callable[[], None]
+    ) -> pl.DataFrame:
+        for attempt in range(_ATTEMPTS):
+            try:
+                return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
+            except duckdb.IOException:
+                # An erasure took a file away after its name was read; the newest version does without it.
+                before = self._versions
+                refresh()
+                if before == self._versions or attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A view as a lazy frame; filters and column choices are pushed down into it.
@@ -83,27 +109,66 @@ class Database:
         return _utc(self._connection.cursor().sql(f"from {name}").pl(lazy=True))
 
     def refresh(self) -> None:
-        """Makes the views see the newest version of each table.
+        """Makes the views see the newest version of each table, and what stands in journals.
 
         Raises:
             QueryError: If the ledger was closed.
         """
+        with self._store.mutex:
+            if self._journals is not None:
+                self._journals.poll()  # before the tables: what is sealed in between is in both, and left out once
+            self._refresh_sealed()
+            state = (self._versions, None if self._journals is None else self._journals.state)
+            if state != self._shown:
+                self._show_journaled()
+                self._shown = state
+
+    def _refresh_sealed(self) -> None:
         if self._is_closed:
             raise errors.QueryError("This ledger was closed. Open it again with ledgerkit.open.")
-        versions = dict(self._store.versions())
-        if versions == self._versions:
-            return
+        with self._store.mutex:
+            versions = dict(self._store.versions())
+            if versions == self._versions:
+                return
+            for name, table in tables.TABLES.items():
+                if versions[name] != self._versions.get(name):
+                    source = _source(table, self._store.files(name))
+                    self._connection.execute(f"create or replace view sealed_{name} as {source}")
+            self._versions = versions
+
+    def _show_journaled(self) -> None:
+        """Makes the stored tables show what stands in journals too."""
+        rows = {} if self._journals is None else self._journals.rows(self._store.known_transaction, self._is_described)
+        for name in tables.TABLES:
+            union = ""
+            if name in rows and rows[name].height:
+                self._keep(f"journaled_{name}", rows[name])
+                union = f" union all by name from journaled_{name}"
+            self._connection.execute(f"create or replace view stored_{name} as from sealed_{name}{union}")
+        self._keep("open_runs", _NO_RUNS if self._journals is None else self._journals.open_runs)
+        self._connection.execute(f"create or replace table superseding as {views.SUPERSEDING}")
+        if self._shown is None:
+            self._define_views()
+
+    def _keep(self, name: str, frame: pl.DataFrame) -> None:
+        """Keeps a frame as a table in memory."""
+        self._connection.register("arriving", frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        self._connection.execute(f"create or replace table {name} as from arriving")
+        self._connection.unregister("arriving")
+
+    def _is_described(self, session_id: str, run_id: str) -> bool:
+        found = self._connection.cursor().execute(
+            "select 1 from sealed_runs where session_id = ? and run_id = ? limit 1", [session_id, run_id]
+        )
+        return bool(found.fetchall())
+
+    def _define_views(self) -> None:
         connection = self._connection
-        for name, table in tables.TABLES.items():
-            source = _source(table, self._store.files(name))
-            connection.execute(f"create or replace view stored_{name} as {source}")
-        connection.execute(f"create or replace table superseding as {views.SUPERSEDING}")
         for name, sql in views.INTERNAL_VIEWS.items():
             connection.execute(f"create or replace view {name} as {sql}")
         for name, sql in views.PUBLIC_VIEWS.items():
             columns = ", ".join(f'"{column}"' for column in tables.VIEWS[name].names)
             connection.execute(f"create or replace view {name} as select {columns} from ({sql})")  # noqa: S608
-        self._versions = versions
 
     def close(self) -> None:
         """Closes the connection."""

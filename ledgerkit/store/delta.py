@@ -1,54 +1,76 @@
-"""The stored tables as Delta tables: append, and the list of live files. Nothing is ever updated in place.
+"""The stored tables as Delta tables: append, rewrite files of equal rows, and the list of live files.
 
-History is created append-only; an append is one atomic commit. Each write carries an application transaction,
-checked and written through one handle, so that the same batch is never committed twice.
+A commit is durable when it returns: the files are written and synced before the commit names them, and the commit
+itself is synced after. Each append carries application transactions, checked and written through one handle, so that
+the same batch is never committed twice, and no two writers take the same place in a tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 from urllib.parse import unquote
 
 import polars as pl
-from deltalake import (
-    BloomFilterProperties,
-    ColumnProperties,
-    CommitProperties,
-    DeltaTable,
-    Transaction,
-    WriterProperties,
-    write_deltalake,
-)
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
-from deltalake.schema import ArrayType, Field, PrimitiveType, Schema, StructType
+from deltalake.transaction import AddAction, RemoveAction
 
-from ledgerkit import errors, tables
+from ledgerkit import errors
+from ledgerkit.store import deltalog
+from ledgerkit.store.deltaschema import create_table
 from ledgerkit.store.layout import Layout
-from ledgerkit.tables import TABLES, Table
+from ledgerkit.store.locking import exclusive
+from ledgerkit.store.parquet import WrittenFile, write_files
+from ledgerkit.tables import TABLES
 
-if TYPE_CHECKING:
-    from polars._typing import PolarsDataType
+CHECKPOINT_EVERY: Final = 50
+_RETRIES: Final = 200
+_NO_HOOKS: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+TREE: Final = "ledgerkit/tree"
+"""Name of the transaction whose version is the number of leaves."""
+_HASHED: Final = ("history", "runs")
 
-ROW_GROUP_ROWS = 16_384
-_RETRIES = 200
-_ATTEMPTS = 5
-_ID_COLUMNS = {"history": ("message_id", "call_id", "tool_call_id"), "artifacts": ("content_id",)}
-_STATS = {
-    "history": "run_date,session_id,run_id,revision,sequence_no,message_id,created_at,kind",
-    "artifacts": "content_id",
-}
+
+class StaleHeadError(errors.LedgerConflictError):
+    """Another writer committed first; what was prepared has to be prepared anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFile:
+    """A Parquet file of the newest version of a table."""
+
+    path: str
+    size: int
+    partition: Mapping[str, str | None]
+    rows: int
+    ranges: Mapping[str, tuple[Any, Any]]
 
 
 class DeltaStore:
-    """The Delta tables of one ledger."""
+    """The Delta tables of one ledger.
 
-    def __init__(self, layout: Layout) -> None:
+    Args:
+        layout: The ledger.
+        versions: Versions of tables to read instead of the newest ones (time travel).
+    """
+
+    def __init__(self, layout: Layout, versions: Mapping[str, int] | None = None) -> None:
         self._layout = layout
+        self._fixed = versions
+        self.mutex = threading.RLock()
+        """Held by who must see files, version and transactions of one moment."""
         self._handles: dict[str, DeltaTable] = {}
 
-    def create_missing(self) -> None:
+    def prepare(self) -> None:
+        """Mends what a power loss tore, and creates the tables that are missing."""
+        self._recover()
+        self._create_missing()
+
+    def _create_missing(self) -> None:
         """Creates the tables of a new ledger, or those that a creation which was cut off had not come to.
 
         Raises:
@@ -58,7 +80,14 @@ class DeltaStore:
         if 0 < len(missing) < len(TABLES) and ("history" in {t.name for t in missing} or self._has_commits()):
             raise self._lost(missing[0].name)
         for table in missing:
-            _create(table, self._layout.table_path(table.name))
+            create_table(table, self._layout.table_path(table.name))
+
+    def _recover(self) -> None:
+        folders = [self._layout.table_path(name) for name in TABLES]
+        if any(deltalog.is_torn(folder) for folder in folders):
+            with exclusive(self._layout, "commit"):
+                for folder in folders:
+                    deltalog.mend(folder)
 
     def _has_commits(self) -> bool:
         return DeltaTable(str(self._layout.table_path("history"))).version() > 0
@@ -69,109 +98,157 @@ class DeltaStore:
         )
 
     def handle(self, name: str) -> DeltaTable:
-        """The table at its newest version."""
-        if name in self._handles:
-            self._handles[name].update_incremental()
-        else:
-            try:
-                self._handles[name] = DeltaTable(str(self._layout.table_path(name)))
-            except TableNotFoundError as error:
-                raise self._lost(name) from error
-        return self._handles[name]
+        """The table at its newest version, or at the one that was asked for."""
+        folder = self._layout.table_path(name)
+        with self.mutex:
+            handle = self._handles.get(name)
+            if handle is None:
+                try:
+                    handle = DeltaTable(str(folder), version=self._fixed[name] if self._fixed else None)
+                except TableNotFoundError as error:
+                    raise self._lost(name) from error
+                self._handles[name] = handle
+            elif not self._fixed and deltalog.has_version(folder, handle.version() + 1):
+                handle.update_incremental()
+            return handle
 
     def versions(self) -> Mapping[str, int]:
         """The newest version of each table."""
         return {name: self.handle(name).version() for name in TABLES}
 
+    def transaction(self, name: str, identity: str) -> int | None:
+        """The version that a transaction of a table has; ``None`` if there was none."""
+        return self.handle(name).transaction_version(identity)
+
+    def known_transaction(self, identity: str) -> int | None:
+        """The version that a transaction of ``history`` has in the version that was last looked at."""
+        return self._handles["history"].transaction_version(identity)
+
+    def size(self, name: str) -> int:
+        """Leaves of a table's tree."""
+        return self.transaction(name, TREE) or 0
+
     def files(self, name: str) -> list[str]:
         """Paths of a table's live Parquet files, sorted."""
-        return sorted(unquote(uri) for uri in self.handle(name).file_uris())
+        return sorted(unquote(uri).removeprefix("file://") for uri in self.handle(name).file_uris())
 
-    def append(self, name: str, rows: pl.DataFrame, *, transaction: str) -> bool:
-        """Appends rows in one commit.
+    def live_files(self, name: str) -> list[LiveFile]:
+        """The live Parquet files of a table, by path."""
+        actions = pl.DataFrame(self.handle(name).get_add_actions(flatten=True))
+        return sorted((_live(row, TABLES[name].partition_by) for row in actions.to_dicts()), key=lambda f: f.path)
+
+    def append(self, name: str, rows: pl.DataFrame, transactions: Mapping[str, int]) -> bool:
+        """Appends rows in one durable commit.
 
         Args:
             name: The stored table.
             rows: Rows with the table's columns, in any order of columns.
-            transaction: Identity of the batch; a batch that is there already is not written again.
+            transactions: Identities of the batch, with versions; a batch of which one is there already, in this
+                version or a later one, is not written again.
 
         Returns:
-            Whether the rows were written (``False``: they were there).
+            Whether the rows were written (``False``: they were there, or there are none).
 
         Raises:
-            LedgerConflictError: If other writers kept getting in between.
+            StaleHeadError: If rows of a tree do not go on from its head, or another writer got in between.
         """
         if rows.is_empty():
             return False
-        table = TABLES[name]
-        rows = rows.select(table.names).cast(table.types).sort(table.sort_by)
-        for _ in range(_ATTEMPTS):
-            handle = self.handle(name)
-            if handle.transaction_version(transaction) is not None:
-                return False
-            try:
-                _write(handle, rows, table, transaction)
-            except CommitFailedError:
-                continue
-            return True
-        raise errors.LedgerConflictError(f"Other writers kept committing to {name!r}. Try again when they are done.")
+        handle = self.handle(name)
+        if any((handle.transaction_version(identity) or 0) >= version for identity, version in transactions.items()):
+            return False
+        marks = dict(transactions)
+        if name in _HASHED:
+            begin, end = self._leaves(rows)
+            if begin != (handle.transaction_version(TREE) or 0):
+                raise StaleHeadError(f"Another writer appended to {name!r} first.")
+            marks[TREE] = end
+        added = write_files(self._layout.table_path(name), TABLES[name], rows)
+        self._commit(name, handle, [_add(file, data_change=True) for file in added], marks)
+        return True
+
+    @staticmethod
+    def _leaves(rows: pl.DataFrame) -> tuple[int, int]:
+        index = rows["leaf_index"].drop_nulls()
+        if index.is_empty():
+            raise ValueError("rows of a tree come with their leaves")
+        begin = int(index.min())  # type: ignore[arg-type]
+        return begin, begin + len(index)
+
+    def replace(
+        self, name: str, removed: Sequence[LiveFile], added: Sequence[WrittenFile], *, transactions: Mapping[str, int]
+    ) -> None:
+        """Puts files in the place of others, in one durable commit.
+
+        For rewrites that keep every leaf (compaction, erasure): the table stays append-only to everybody else.
+
+        Raises:
+            StaleHeadError: If another rewrite came first.
+        """
+        gone = [_remove(file) for file in removed]
+        actions = [*gone, *(_add(file, data_change=False) for file in added)]
+        self._commit(name, self.handle(name), actions, transactions)
+
+    def _commit(
+        self,
+        name: str,
+        handle: DeltaTable,
+        actions: list[AddAction | RemoveAction],
+        transactions: Mapping[str, int],
+    ) -> None:
+        folder, before = self._layout.table_path(name), handle.version()
+        with self.mutex:
+            self._commit_through(name, handle, actions, transactions)
+            deltalog.sync(folder, before + 1, handle.version())
+            if handle.version() // CHECKPOINT_EVERY > before // CHECKPOINT_EVERY:
+                handle.create_checkpoint()
+                deltalog.sync_checkpoint(folder, handle.version())
+
+    @staticmethod
+    def _commit_through(
+        name: str, handle: DeltaTable, actions: list[AddAction | RemoveAction], transactions: Mapping[str, int]
+    ) -> None:
+        marks = [Transaction(identity, version, None) for identity, version in sorted(transactions.items())]
+        try:
+            handle.create_write_transaction(
+                actions,
+                "append",
+                handle.schema(),
+                list(TABLES[name].partition_by),
+                commit_properties=CommitProperties(max_commit_retries=_RETRIES, app_transactions=marks),
+                post_commithook_properties=PostCommitHookProperties(
+                    create_checkpoint=False, cleanup_expired_logs=False
+                ),
+            )
+        except CommitFailedError as error:
+            raise StaleHeadError(f"Another writer committed to {name!r} first.") from error
+        handle.update_incremental()
 
 
-def _create(table: Table, path: Path) -> None:
-    configuration: dict[str, str | None] = {"delta.appendOnly": "true", "delta.checkpointInterval": "50"}
-    if table.name in _STATS:
-        configuration["delta.dataSkippingStatsColumns"] = _STATS[table.name]
-    DeltaTable.create(
-        str(path),
-        schema=Schema([Field(column.name, _delta_type(column.type)) for column in table.columns]),
-        mode="ignore",
-        partition_by=list(table.partition_by),
-        name=table.name,
-        description=f"One row is {table.one_row_is}.",
-        configuration=configuration,
+def _add(file: WrittenFile, *, data_change: bool) -> AddAction:
+    return AddAction(file.path, file.size, file.partition, _now_ms(), data_change, file.stats)
+
+
+def _remove(file: LiveFile) -> RemoveAction:
+    return RemoveAction(
+        file.path,
+        data_change=False,
+        deletion_timestamp=_now_ms(),
+        size=file.size,
+        partition_values=dict(file.partition),
     )
 
 
-_PRIMITIVES: dict[pl.DataType, str] = {
-    tables.TEXT: "string",
-    tables.INT: "long",
-    tables.SMALL_INT: "integer",
-    tables.REAL: "double",
-    tables.FLAG: "boolean",
-    tables.TIME: "timestamp",
-    tables.MONEY: "decimal(18,9)",
-    tables.BYTES: "binary",
-}
-
-
-def _delta_type(kind: PolarsDataType) -> PrimitiveType | ArrayType | StructType:
-    if isinstance(kind, pl.List):
-        return ArrayType(_delta_type(kind.inner), contains_null=True)
-    if isinstance(kind, pl.Struct):
-        return StructType([Field(field.name, _delta_type(field.dtype)) for field in kind.fields])
-    return PrimitiveType(_PRIMITIVES[tables.instance(kind)])
-
-
-def _write(handle: DeltaTable, rows: pl.DataFrame, table: Table, transaction: str) -> None:
-    write_deltalake(
-        handle,
-        rows,
-        mode="append",
-        writer_properties=_writer_properties(table),
-        commit_properties=CommitProperties(
-            max_commit_retries=_RETRIES, app_transactions=[Transaction(transaction, 1, None)]
-        ),
-    )
-
-
-def _writer_properties(table: Table) -> WriterProperties:
-    columns = {
-        name: ColumnProperties(
-            bloom_filter_properties=BloomFilterProperties(set_bloom_filter_enabled=True, fpp=0.01, ndv=ROW_GROUP_ROWS)
-        )
-        for name in _ID_COLUMNS.get(table.name, ())
+def _live(row: Mapping[str, Any], partition_by: Iterable[str]) -> LiveFile:
+    ranges = {
+        name.removeprefix("min."): (least, row[f"max.{name.removeprefix('min.')}"])
+        for name, least in row.items()
+        if name.startswith("min.") and f"max.{name.removeprefix('min.')}" in row
     }
-    bulky = {"history": ("text", "data", "metadata"), "artifacts": ("content",)}.get(table.name, ())
-    columns |= {name: ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE") for name in bulky}
-    rows = 64 if table.name == "artifacts" else ROW_GROUP_ROWS
-    return WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=rows, column_properties=columns)
+    partition = {name: row[f"partition.{name}"] for name in partition_by}
+    return LiveFile(unquote(row["path"]), row["size_bytes"], partition, row["num_records"], ranges)
+
+
+def _now_ms() -> int:
+    """Time of a commit's entries: the wall clock, as Delta Lake's own; it is no part of what the ledger says."""
+    return round(time.time() * 1000)

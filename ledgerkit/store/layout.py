@@ -16,6 +16,8 @@ from pathlib import Path
 import msgspec
 
 from ledgerkit import errors, tables
+from ledgerkit.protocol.identifiers import hash_uuid
+from ledgerkit.store.durability import make_folder, write_whole
 
 MARKER = "ledger.json"
 """The file that makes a folder a ledger."""
@@ -31,19 +33,42 @@ class _Marker(msgspec.Struct):
     format: str = ""
     layout_version: int = 0
     content_key: str = ""
+    ledger_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """An existing ledger folder."""
+    """An existing ledger folder.
+
+    Attributes:
+        root: The folder.
+        version: Version of its layout.
+        key: Key of its content ids.
+        ledger_id: Its identity, which checkpoints name.
+    """
 
     root: Path
     version: int
     key: bytes
+    ledger_id: str
 
     def table_path(self, name: str) -> Path:
         """Folder of a stored table."""
         return self.root / name
+
+    @property
+    def origin(self) -> str:
+        """The ledger's name in its checkpoints."""
+        return f"ledgerkit/{self.ledger_id}"
+
+    @property
+    def journals(self) -> Path:
+        """Folder of the journals of runs that are recorded live."""
+        return self.root / "journal"
+
+    def journal_path(self, session_id: str, run_id: str) -> Path:
+        """The journal of a run."""
+        return self.journals / f"{hash_uuid(session_id, run_id)}.journal"
 
     def content_id(self, content: bytes | str) -> str:
         """Keyed hash of a content, 32 hexadecimal digits."""
@@ -83,7 +108,29 @@ def open_layout(root: Path) -> Layout:
             f"{root} has layout version {facts.layout_version}; this ledgerkit reads up to "
             f"{tables.LAYOUT_VERSION}. Upgrade agent-ledgerkit."
         )
-    return Layout(root, facts.layout_version, key)
+    return Layout(root, facts.layout_version, key, facts.ledger_id or _id_of(key))
+
+
+def _id_of(key: bytes) -> str:
+    """Identity of a ledger that was made before ledgers had one."""
+    return hashlib.blake2b(b"ledger", key=key[:64], digest_size=16).hexdigest()
+
+
+def write_layout(layout: Layout, version: int) -> Layout:
+    """Notes a new layout version of an existing ledger."""
+    moved = Layout(layout.root, version, layout.key, layout.ledger_id)
+    _write(moved)
+    return moved
+
+
+def _write(layout: Layout) -> None:
+    facts = {
+        "format": _FORMAT,
+        "layout_version": layout.version,
+        "ledger_id": layout.ledger_id,
+        "content_key": layout.key.hex(),
+    }
+    write_whole(layout.root / MARKER, (json.dumps(facts, indent=2) + "\n").encode())
 
 
 def _check_path(root: Path) -> None:
@@ -110,13 +157,8 @@ def create_layout(root: Path, *, key: bytes | None = None) -> Layout:
         raise ValueError(f"a content key has {_KEY_BYTES[0]} to {_KEY_BYTES[1]} bytes, not {len(key)}")
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise errors.LedgerFormatError(f"{root} exists and is not a ledger. Choose another path, or an empty folder.")
-    root.mkdir(parents=True, exist_ok=True)
+    make_folder(root)
     key = os.urandom(32) if key is None else key
-    facts = {"format": _FORMAT, "layout_version": tables.LAYOUT_VERSION, "content_key": key.hex()}
-    staged = root / (MARKER + ".new")
-    with staged.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(facts, indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    staged.replace(root / MARKER)
-    return Layout(root, tables.LAYOUT_VERSION, key)
+    layout = Layout(root, tables.LAYOUT_VERSION, key, _id_of(key))
+    _write(layout)
+    return layout

@@ -58,9 +58,9 @@ LATEST_RUNS: Final = """
 
 MESSAGES: Final = f"""
     select {_MESSAGE_COLUMNS}, metadata, part_count, text, token_count, call_id, model,
-        message_id in (select message_id from copies) as is_copy
+        message_id in (select message_id from copies) as is_copy, leaf_index, lower(hex(leaf_hash)) as leaf_hash, erased
     from (
-        select {_MESSAGE_COLUMNS}, metadata, call_id, model,
+        select {_MESSAGE_COLUMNS}, metadata, call_id, model, leaf_index, leaf_hash, erased,
             coalesce(m.part_count, 1) as part_count, coalesce(m.all_text, text) as text,
             coalesce(m.all_tokens, token_count) as token_count
         from current_history h left join (
@@ -208,8 +208,9 @@ SESSIONS: Final = """
     select session_id, count(*) as runs, any_value(agent order by started_at) as agent,
         arg_min(repository, started_at) filter (relation is null) as repository,
         arg_min(branch, started_at) filter (relation is null) as branch,
-        min(started_at) as started_at, max(finished_at) as updated_at, sum(messages)::bigint as messages,
-        sum(steps)::bigint as steps, any_value(title order by started_at) as title,
+        min(started_at) as started_at, max(finished_at) as updated_at,
+        if(session_id in (select session_id from open_runs), 'open', 'closed') as status,
+        sum(messages)::bigint as messages, sum(steps)::bigint as steps, any_value(title order by started_at) as title,
         arg_min(task, started_at) filter (relation is null) as task
     from runs group by session_id
 """

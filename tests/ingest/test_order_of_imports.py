@@ -50,7 +50,7 @@ def import_all(
     folder: Path, paths: Sequence[Path], *, number: int = 0, batch_bytes: int = 1 << 25, storage: Storage | None = None
 ) -> ImportAccount:
     """Imports some paths at once, with batches of a given size."""
-    now = round((NOW + timedelta(hours=number)).timestamp() * 1_000_000)
+    now = NOW + timedelta(hours=number)
     options = ImportOptions(hash_uuid("import", str(number)), now, batch_bytes=batch_bytes)
     return import_files(storage or storage_of(folder), paths, options)
 

@@ -17,6 +17,7 @@ import pytest
 import ledgerkit as lk
 from ledgerkit.protocol.messages import decision_summary
 from ledgerkit.store.storage import open_storage
+from ledgerkit.tokens import TokenCounter
 
 USER = {"trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
 MODEL = {"trust_level": "MODEL_GENERATED", "visibility": "MODEL_VISIBLE"}
@@ -34,7 +35,7 @@ def ticking(tmp_path: Path) -> lk.Ledger:
     ticks, ids = count(), count()
     start = datetime(2026, 5, 1, 12, tzinfo=UTC)
     return lk.Ledger(
-        open_storage(tmp_path / "l", create=True, key=bytes(32)),
+        open_storage(tmp_path / "l", create=True, key=bytes(32), count_tokens=TokenCounter().count_many),
         clock=lambda: start + timedelta(seconds=next(ticks)),
         random=lambda size: next(ids).to_bytes(size, "big"),
     )

@@ -1,0 +1,90 @@
+"""The log of a Delta table as files: synced after a commit, and mended after a power loss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ledgerkit.store.durability import sync_file, sync_folders
+
+_LOG = "_delta_log"
+_HINT = "_last_checkpoint"
+
+
+def has_version(folder: Path, version: int) -> bool:
+    """Whether a table's log has a version."""
+    return (folder / _LOG / f"{version:020d}.json").exists()
+
+
+def sync(folder: Path, first: int, last: int) -> None:
+    """Waits until some versions of a table are on disk."""
+    for version in range(first, last + 1):
+        sync_file(folder / _LOG / f"{version:020d}.json")
+    sync_folders([folder / _LOG, folder])
+
+
+def sync_checkpoint(folder: Path, version: int) -> None:
+    """Waits until the log's own checkpoint of a version is on disk."""
+    for path in (folder / _LOG).glob(f"{version:020d}.checkpoint*"):
+        sync_file(path)
+    sync_file(folder / _LOG / _HINT)
+    sync_folders([folder / _LOG])
+
+
+def is_torn(folder: Path) -> bool:
+    """Whether a power loss left a table's log with a last version, or a checkpoint, that is not whole."""
+    return bool(_torn(folder / _LOG))
+
+
+def mend(folder: Path) -> None:
+    """Removes what is torn.
+
+    A commit is acknowledged only after it was synced, so what a power loss tore was acknowledged to nobody.
+    """
+    if torn := _torn(folder / _LOG):
+        for path in torn:
+            path.unlink(missing_ok=True)
+        sync_folders([folder / _LOG])
+
+
+def _torn(log: Path) -> list[Path]:
+    if not log.is_dir():
+        return []
+    torn: list[Path] = []
+    hint = log / _HINT
+    if hint.exists():
+        version = _hinted(hint)
+        if version is None:
+            torn.append(hint)
+        elif not _is_whole(log, version):
+            torn += [hint, *log.glob(f"{version:020d}.checkpoint*.parquet")]
+    last = max(log.glob("[0-9]*.json"), default=None)
+    if last is not None and not _is_commit(last):
+        torn.append(last)
+    return torn
+
+
+def _hinted(hint: Path) -> int | None:
+    try:
+        return int(json.loads(hint.read_bytes())["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_whole(log: Path, version: int) -> bool:
+    files = list(log.glob(f"{version:020d}.checkpoint*.parquet"))
+    try:
+        return bool(files) and all(pq.read_metadata(file).num_rows >= 0 for file in files)
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def _is_commit(path: Path) -> bool:
+    try:
+        lines = path.read_bytes().splitlines()
+        return bool(lines) and all(isinstance(json.loads(line), dict) for line in lines)
+    except ValueError:
+        return False

@@ -1,0 +1,57 @@
+"""Declared tables as Delta Lake schemas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from deltalake import DeltaTable
+from deltalake.schema import ArrayType, Field, PrimitiveType, Schema, StructType
+
+from ledgerkit import tables
+from ledgerkit.store.deltalog import sync
+from ledgerkit.store.durability import make_folder
+from ledgerkit.tables import Column, Table
+
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
+
+_PRIMITIVES: dict[pl.DataType, str] = {
+    tables.TEXT: "string",
+    tables.INT: "long",
+    tables.SMALL_INT: "integer",
+    tables.REAL: "double",
+    tables.FLAG: "boolean",
+    tables.TIME: "timestamp",
+    tables.MONEY: "decimal(18,9)",
+    tables.BYTES: "binary",
+}
+
+
+def create_table(table: Table, path: Path) -> None:
+    """Creates a table, append-only, and syncs it."""
+    make_folder(path)
+    DeltaTable.create(
+        str(path),
+        schema=Schema([delta_field(column) for column in table.columns]),
+        mode="ignore",
+        partition_by=list(table.partition_by),
+        name=table.name,
+        description=f"One row is {table.one_row_is}.",
+        configuration={"delta.appendOnly": "true"},
+    )
+    sync(path, 0, 0)
+
+
+def delta_field(column: Column) -> Field:
+    """A column as a field of a Delta Lake schema."""
+    return Field(column.name, _type(column.type))
+
+
+def _type(kind: PolarsDataType) -> PrimitiveType | ArrayType | StructType:
+    if isinstance(kind, pl.List):
+        return ArrayType(_type(kind.inner), contains_null=True)
+    if isinstance(kind, pl.Struct):
+        return StructType([Field(field.name, _type(field.dtype)) for field in kind.fields])
+    return PrimitiveType(_PRIMITIVES[tables.instance(kind)])
