@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from ledgerkit import cost, errors, tables, tokens
+from ledgerkit.care import LedgerCare
 from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
     from ledgerkit.store.facts import RecordedFacts
     from ledgerkit.store.recorder import Recorder
-    from ledgerkit.store.sealing import Sealing
 
 _RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
 _LABELS = """
@@ -77,7 +77,7 @@ def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None
     return Ledger(open_storage(Path(path).expanduser().absolute(), create=create, key=key, count_tokens=count))
 
 
-class Ledger:
+class Ledger(LedgerCare):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.
 
     Attributes:
@@ -188,11 +188,6 @@ class Ledger:
             return recorder.append(command)
         finally:
             recorder.close(seal=False)
-
-    def _sealing(self) -> Sealing:
-        from ledgerkit.store.sealing import Sealing
-
-        return Sealing(tokens.TokenCounter().count_many, self._random)
 
     # Reading messages
 

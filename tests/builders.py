@@ -253,8 +253,8 @@ CANONICAL: Final = (
 
 
 def canonical(ledger: lk.Ledger) -> dict[str, pl.DataFrame]:
-    """The canonical views of a ledger, without where their records were read."""
-    where = ("source_file", "source_line", "source_offset", "import_id")
+    """The canonical views of a ledger, without where their records were read and in which order."""
+    where = ("source_file", "source_line", "source_offset", "import_id", "leaf_index", "leaf_hash")
     return {name: ledger.sql(f"from {name}").drop(where, strict=False).pipe(_sorted) for name in CANONICAL}
 
 

@@ -138,7 +138,9 @@ class Database:
 
     def _show_journaled(self) -> None:
         """Makes the stored tables show what stands in journals too."""
-        rows = {} if self._journals is None else self._journals.rows(self._store.known_transaction, self._is_described)
+        rows: Mapping[str, pl.DataFrame] = {}
+        if self._journals is not None:
+            rows = self._journals.rows(self._store.known_transaction, self._is_described)
         for name in tables.TABLES:
             union = ""
             if name in rows and rows[name].height:

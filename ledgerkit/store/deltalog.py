@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from ledgerkit.store.arrow import read_metadata
 from ledgerkit.store.durability import sync_file, sync_folders
 
 _LOG = "_delta_log"
@@ -32,6 +34,19 @@ def sync_checkpoint(folder: Path, version: int) -> None:
         sync_file(path)
     sync_file(folder / _LOG / _HINT)
     sync_folders([folder / _LOG])
+
+
+def actions_of(folder: Path, version: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a version of a table did: kind of action, and of an added file how many ``rows`` it has."""
+    try:
+        lines = (folder / _LOG / f"{version:020d}.json").read_bytes().splitlines()
+    except FileNotFoundError:  # cleaned from the log
+        return
+    for line in lines:
+        actions: dict[str, dict[str, Any]] = json.loads(line)
+        for kind, action in actions.items():
+            stats: dict[str, Any] = json.loads(action.get("stats") or "{}") if kind == "add" else {}
+            yield kind, {**action, "rows": stats.get("numRecords", 0)}
 
 
 def is_torn(folder: Path) -> bool:
@@ -77,7 +92,7 @@ def _hinted(hint: Path) -> int | None:
 def _is_whole(log: Path, version: int) -> bool:
     files = list(log.glob(f"{version:020d}.checkpoint*.parquet"))
     try:
-        return bool(files) and all(pq.read_metadata(file).num_rows >= 0 for file in files)
+        return bool(files) and all(read_metadata(file).num_rows >= 0 for file in files)
     except (OSError, pa.ArrowException):
         return False
 

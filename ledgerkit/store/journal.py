@@ -228,3 +228,10 @@ def _write_all(file: IO[bytes], framed: bytes | bytearray) -> None:
     rest = memoryview(framed)
     while rest:
         rest = rest[file.write(rest) :]
+
+
+def keep_damaged(path: Path, first: int) -> None:
+    """Keeps a journal with damaged records under another name, for somebody to look at."""
+    aside = path.with_name(f"{path.name}.{first}.damaged")
+    if not aside.exists():
+        aside.hardlink_to(path)

@@ -124,7 +124,8 @@ class Journals:
             sealed: Version of a transaction of the history that the reader looks at.
             has_run: Whether the reader sees a row of ``runs`` of a session and run.
         """
-        history, artifacts, runs = [tables.HISTORY.empty()], [tables.ARTIFACTS.empty()], []
+        history, artifacts = [tables.HISTORY.empty()], [tables.ARTIFACTS.empty()]
+        runs: list[dict[str, Any]] = []
         for _, journal in sorted(self._journals.items()):
             header = journal.header
             done = sealed(sealed_mark(header.session_id, header.run_id)) or 0

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import IO, Final, cast
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from ledgerkit.store.arrow import write_parquet
 from ledgerkit.store.durability import make_folder, sync_folders
 from ledgerkit.tables import Table
 
@@ -61,7 +60,7 @@ def write_files(folder: Path, table: Table, rows: pl.DataFrame) -> list[WrittenF
         table: The table.
         rows: Rows with the table's columns; they are sorted here.
     """
-    rows = rows.select(table.names).cast(table.types).sort(table.sort_by)
+    rows = rows.select(table.names).cast(table.types).sort(table.sort_by, maintain_order=True)
     written = [_write(folder, table, partition, part) for partition, part in _pieces(rows, table)]
     sync_folders((folder / file.path).parent for file in written)
     return written
@@ -74,8 +73,20 @@ def _pieces(rows: pl.DataFrame, table: Table) -> Iterator[tuple[dict[str, str | 
         parts = {(): rows}
     for values, part in sorted(parts.items()):
         partition = dict(zip(table.partition_by, cast("tuple[str, ...]", values), strict=True))
-        for piece in part.iter_slices(ROWS_A_FILE):
+        for piece in _slices(part, table):
             yield dict(partition), piece
+
+
+def _slices(rows: pl.DataFrame, table: Table) -> Iterator[pl.DataFrame]:
+    """Pieces of a million rows or so; the rows of a message stay together."""
+    begin = 0
+    while rows.height - begin > ROWS_A_FILE:
+        end = begin + ROWS_A_FILE
+        if "part_index" in table.names:
+            end -= rows["part_index"].slice(begin, ROWS_A_FILE + 1).reverse().arg_min() or 0
+        yield rows.slice(begin, end - begin)
+        begin = end
+    yield rows.slice(begin)
 
 
 def _write(folder: Path, table: Table, partition: dict[str, str | None], rows: pl.DataFrame) -> WrittenFile:
@@ -84,44 +95,25 @@ def _write(folder: Path, table: Table, partition: dict[str, str | None], rows: p
     path = f"{below}/{uuid.uuid4()}.parquet" if below else f"{uuid.uuid4()}.parquet"
     target = folder / path
     make_folder(target.parent)
-    arrow = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
     with target.open("wb") as file:
-        write_table(file, table, arrow)
+        _write_rows(file, table, rows)
         file.flush()
         os.fsync(file.fileno())
         size = file.tell()
     return WrittenFile(path, size, partition, _stats(table, rows))
 
 
-def write_table(file: Any, table: Table, arrow: pa.Table) -> None:  # noqa: ANN401 - any binary file
-    """Writes one Parquet file with the table's settings."""
-    names = set(arrow.schema.names)
-    bulky = {*_BULKY.get(table.name, ()), *_HASHES} & names
-    blooms = {
-        name: {"ndv": min(ROW_GROUP_ROWS, max(arrow.num_rows, 1)), "fpp": 0.01} for name in _BLOOMS.get(table.name, ())
-    }
-    pq.write_table(
-        arrow,
+def _write_rows(file: IO[bytes], table: Table, rows: pl.DataFrame) -> None:
+    bulky = {*_BULKY.get(table.name, ()), *_HASHES}
+    bloom = {"ndv": min(ROW_GROUP_ROWS, max(rows.height, 1)), "fpp": 0.01}
+    write_parquet(
+        rows,
         file,
-        row_group_size=_ARTIFACTS_A_GROUP if table.name == "artifacts" else ROW_GROUP_ROWS,
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=cast("Any", _dictionary_columns(arrow, bulky)),
-        write_statistics=cast("Any", sorted(names - bulky)),
-        bloom_filter_options=cast("Any", blooms or None),
-        store_schema=False,
-        write_page_checksum=True,
+        row_group_rows=_ARTIFACTS_A_GROUP if table.name == "artifacts" else ROW_GROUP_ROWS,
+        dictionaries=[name for name in rows.columns if name not in bulky],
+        statistics=[name for name in rows.columns if name not in bulky],
+        blooms=dict.fromkeys(_BLOOMS.get(table.name, ()), bloom),
     )
-
-
-def _dictionary_columns(arrow: pa.Table, bulky: set[str]) -> list[str]:
-    """Leaves of the columns that repeat: all but the bulky ones."""
-    fields = [field for field in arrow.schema if field.name not in bulky]
-    return [f"{f.name}.list.element" if _is_list(f.type) else f.name for f in fields]
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
 
 
 def _stats(table: Table, rows: pl.DataFrame) -> str:
@@ -141,20 +133,14 @@ def _bound(value: object, *, up: bool) -> object:
     return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03d}Z"
 
 
-def read_rows(folder: Path, table: Table, files: Sequence[tuple[str, Mapping[str, str | None]]]) -> pl.DataFrame:
-    """Rows of some files of a table, sorted; each file with the values of its partition columns."""
-    frames = [
-        pl.read_parquet(folder / path, glob=False, hive_partitioning=False).with_columns(
-            pl.lit(value, pl.String).alias(name) for name, value in partition.items()
-        )
-        for path, partition in files
-    ]
-    empty = pl.DataFrame(schema=table.schema)
-    whole = pl.concat([empty, *(_complete(frame, table) for frame in frames)])
-    return whole.sort(table.sort_by)
+def read_file(folder: Path, table: Table, path: str, partition: Mapping[str, str | None]) -> pl.DataFrame:
+    """Rows of a file of a table."""
+    frame = pl.read_parquet(folder / path, glob=False, hive_partitioning=False)
+    return complete(frame, table, partition)
 
 
-def _complete(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """A frame with all columns of a table; what an older version did not write is null."""
+def complete(frame: pl.DataFrame, table: Table, partition: Mapping[str, str | None]) -> pl.DataFrame:
+    """A file's frame with all columns of its table; what an older version did not write is null."""
+    frame = frame.with_columns(pl.lit(value, pl.String).alias(name) for name, value in partition.items())
     missing = [pl.lit(None, c.type).alias(c.name) for c in table.columns if c.name not in frame.columns]
     return frame.with_columns(missing).select(table.names).cast(table.types)

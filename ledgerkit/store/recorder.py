@@ -14,7 +14,14 @@ from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand
 from ledgerkit.store import reading
 from ledgerkit.store.contents import Contents
-from ledgerkit.store.journal import JournalContent, JournalHeader, JournalWriter, read_journal, start_journal
+from ledgerkit.store.journal import (
+    JournalContent,
+    JournalHeader,
+    JournalWriter,
+    keep_damaged,
+    read_journal,
+    start_journal,
+)
 from ledgerkit.store.journaled import sealed_mark
 from ledgerkit.store.locking import RunLock
 from ledgerkit.store.messagerows import said
@@ -85,8 +92,7 @@ class Recorder:
     def _sealed(self, content: JournalContent) -> int:
         self._facts = {**content.header.facts, **self._facts}
         if content.damaged:
-            aside = self._path.with_name(f"{self._path.name}.{content.header.first}.damaged")
-            os.link(self._path, aside)
+            keep_damaged(self._path, content.header.first)
         return seal(self._storage, content, self._sealing, now=self._clock())
 
     def _start(self, first: int) -> None:

@@ -261,8 +261,11 @@ def test_what_was_appended_to_an_imported_run_stays_where_it_is_when_its_file_gr
     log.asks("More.")
     log.write(path)
     assert ledger.import_logs(path, now=later(1)).new_messages == 1
-    assert ledger.find_by_id(note.message_id) == note
-    assert ledger.list_messages(session, "0-review") == [review]
+    found = ledger.find_by_id(note.message_id)
+    assert found is not None
+    assert (found.sequence_no, _texts([found])) == (note.sequence_no, ["looks right"])
+    reviews = ledger.list_messages(session, "0-review")
+    assert ([m.message_id for m in reviews], _texts(reviews)) == ([review.message_id], ["reviewed"])
     assert [m.sequence_no for m in ledger.list_messages(session, run)] == list(range(16))
 
 
@@ -281,7 +284,11 @@ def test_what_was_appended_to_an_imported_run_survives_a_new_revision_of_it(tmp_
         note.message_id,
         "Make total() round to cents.",
     )
-    assert ledger.list_messages(session, "0-review") == [review]
+    assert [m.message_id for m in ledger.list_messages(session, "0-review")] == [review.message_id]
+
+
+def _texts(messages: list[lk.AgentMessage]) -> list[str]:
+    return [message.parts[0].model_dump()["text"] for message in messages]
 
 
 def _note(session: str, run: str, said: str) -> lk.AppendMessageCommand:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,8 +17,10 @@ from ledgerkit.ingest.importing import ImportOptions, import_files
 from ledgerkit.protocol.identifiers import hash_uuid
 from ledgerkit.store.database import Database
 from ledgerkit.store.delta import DeltaStore
+from ledgerkit.store.journaled import Journals
 from ledgerkit.store.layout import Layout, create_layout, is_ledger, open_layout
 from ledgerkit.store.storage import Storage
+from ledgerkit.tokens import TokenCounter
 from tests.builders import (
     START,
     Log,
@@ -42,8 +44,8 @@ Pieces = list[list[Record]]
 def storage_of(folder: Path) -> Storage:
     layout = open_layout(folder) if is_ledger(folder) else create_layout(folder, key=bytes(32))
     store = DeltaStore(layout)
-    store.create_missing()
-    return Storage(layout, store, Database(layout, store))
+    store.prepare()
+    return Storage(layout, store, Database(layout, store, Journals(layout, TokenCounter().count_many)))
 
 
 def import_all(
@@ -207,10 +209,10 @@ class StopsBefore(DeltaStore):
         super().__init__(layout)
         self._table = table
 
-    def append(self, name: str, rows: pl.DataFrame, *, transaction: str) -> bool:
+    def append(self, name: str, rows: pl.DataFrame, transactions: Mapping[str, int]) -> bool:
         if name == self._table and not rows.is_empty():
             raise Killed(name)
-        return super().append(name, rows, transaction=transaction)
+        return super().append(name, rows, transactions)
 
 
 @pytest.mark.parametrize("table", ["artifacts", "runs", "history", "imports"])
