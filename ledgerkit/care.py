@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ledgerkit.store.integrity.findings import VerificationReport
     from ledgerkit.store.integrity.proofs import InclusionProof
     from ledgerkit.store.sealing import Sealing
+    from ledgerkit.store.snapshots import Snapshot
 
 
 class LedgerCare:
@@ -25,6 +26,12 @@ class LedgerCare:
     _storage: Storage
     _clock: Callable[[], datetime]
     _random: Callable[[int], bytes]
+
+    @property
+    def _writable(self) -> Storage:
+        if self._storage.is_past:
+            raise errors.LedgerError("This is an earlier state of the ledger; open it without as_of to write.")
+        return self._storage
 
     def verify(
         self,
@@ -63,11 +70,10 @@ class LedgerCare:
 
     def checkpoint(self) -> Checkpoint:
         """The head of the ledger's trees now; its text (``str``) is what to keep elsewhere."""
-        from ledgerkit.store.committing import COMMIT_LOCK
         from ledgerkit.store.heads import checkpoint
-        from ledgerkit.store.locking import exclusive
+        from ledgerkit.store.locking import COMMIT_LOCK, exclusive
 
-        with exclusive(self._storage.layout, COMMIT_LOCK):
+        with exclusive(self._writable.layout, COMMIT_LOCK):
             return checkpoint(self._storage, now=self._clock())
 
     def prove(self, message_id: str, checkpoint: Checkpoint | str | None = None) -> InclusionProof:
@@ -108,7 +114,7 @@ class LedgerCare:
         from ledgerkit.store.erasures import erase
 
         return erase(
-            self._storage,
+            self._writable,
             self._sealing(),
             messages=[messages] if isinstance(messages, str) else list(messages),
             runs=[runs] if isinstance(runs, str) else list(runs),
@@ -131,7 +137,7 @@ class LedgerCare:
         """
         from ledgerkit.store.maintenance import compact
 
-        return compact(self._storage, self._sealing(), now=self._clock(), everything=everything)
+        return compact(self._writable, self._sealing(), now=self._clock(), everything=everything)
 
     def vacuum(self, *, hours: float = 168, dry_run: bool = False) -> pl.DataFrame:
         """Removes files that no version of the last ``hours`` uses; ``as_of`` reaches back no further then.
@@ -141,7 +147,7 @@ class LedgerCare:
         """
         from ledgerkit.store.maintenance import vacuum
 
-        return vacuum(self._storage, hours=hours, dry_run=dry_run)
+        return vacuum(self._writable, hours=hours, dry_run=dry_run)
 
     def info(self) -> pl.DataFrame:
         """The stored tables: ``table, version, files, rows, bytes, leaves, partitions``."""
@@ -164,6 +170,27 @@ class LedgerCare:
         if table not in tables.TABLES:
             raise errors.UnknownNameError.among("stored table", table, tables.TABLES)
         return commits(self._storage, table, limit)
+
+    def snapshot(self, run_id: str, projection: str = "run") -> Snapshot:
+        """A projection of a run, from the cache of snapshots where that is current.
+
+        Args:
+            run_id: The run, as :meth:`ledgerkit.Ledger.run` takes it.
+            projection: Which: ``run`` (its row of the ``runs`` view).
+
+        Raises:
+            UnknownNameError: If there is no such run or projection.
+        """
+        from ledgerkit.store.snapshots import PROJECTIONS, take_snapshot
+
+        if projection not in PROJECTIONS:
+            raise errors.UnknownNameError.among("projection", projection, PROJECTIONS)
+        run = self._resolve(run_id)
+        return take_snapshot(self._storage, run, PROJECTIONS[projection], now=self._clock())
+
+    def _resolve(self, given: str) -> tuple[str, str]:
+        """Session and run that an id stands for."""
+        raise NotImplementedError
 
     def _sealing(self) -> Sealing:
         from ledgerkit.store.sealing import Sealing

@@ -55,17 +55,26 @@ _RUNS_LIKE_ID = (
 )
 
 
-def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None = None) -> Ledger:
+def open(
+    path: str | os.PathLike[str],
+    *,
+    create: bool = True,
+    key: bytes | None = None,
+    as_of: datetime | int | None = None,
+) -> Ledger:
     """Opens a ledger, or creates one.
 
     Args:
         path: Its folder.
         create: Create it if it is not there.
         key: Key of the content ids of a new ledger; random if not given.
+        as_of: Open the state that the ledger had at a moment, or at a version of ``history`` (see
+            ``Ledger.commits``), to read. What stands in journals is left out.
 
     Raises:
         LedgerNotFoundError: If it is not there and ``create`` is false.
         LedgerFormatError: If there is something else.
+        LedgerError: If it had no state like ``as_of``, or has lost it.
 
     Example:
         >>> import tempfile, ledgerkit as lk
@@ -73,6 +82,10 @@ def open(path: str | os.PathLike[str], *, create: bool = True, key: bytes | None
         >>> ledger.runs().height
         0
     """
+    if as_of is not None:
+        from ledgerkit.store.timetravel import open_storage_at
+
+        return Ledger(open_storage_at(Path(path).expanduser().absolute(), as_of))
     count = tokens.TokenCounter().count_many
     return Ledger(open_storage(Path(path).expanduser().absolute(), create=create, key=key, count_tokens=count))
 
@@ -136,7 +149,7 @@ class Ledger(LedgerCare):
             self._random,
             keep_reasoning=keep_reasoning,
         )
-        return import_files(self._storage, [os.fspath(path) for path in paths], options, progress)
+        return import_files(self._writable, [os.fspath(path) for path in paths], options, progress)
 
     def record(
         self, session_id: str | None = None, run_id: str | None = None, **facts: Unpack[RecordedFacts]
@@ -170,7 +183,7 @@ class Ledger(LedgerCare):
         moment = self._clock()
         run = (session_id or uuid7(moment, self._random(10)), run_id or uuid7(moment, self._random(10)))
         known = {name: None if value is None else str(value) for name, value in facts.items()}
-        return Recorder(self._storage, run, known, self._sealing(), self._clock)
+        return Recorder(self._writable, run, known, self._sealing(), self._clock)
 
     def append(self, command: AppendMessageCommand) -> AgentMessage:
         """Appends one message to a run, as its next, and returns when it is on disk.
@@ -183,7 +196,7 @@ class Ledger(LedgerCare):
         from ledgerkit.store.recorder import Recorder
 
         run = (command.session_id, command.run_id)
-        recorder = Recorder(self._storage, run, {}, self._sealing(), self._clock, wait=True)
+        recorder = Recorder(self._writable, run, {}, self._sealing(), self._clock, wait=True)
         try:
             return recorder.append(command)
         finally:

@@ -6,6 +6,15 @@ import click
 
 from ledgerkit import __version__
 from ledgerkit.cli.asking import cost_command, runs_command, search_command, sql_command
+from ledgerkit.cli.caring import (
+    checkpoint_command,
+    compact_command,
+    erase_command,
+    info_command,
+    prove_command,
+    vacuum_command,
+    verify_command,
+)
 from ledgerkit.cli.demo import demo_command
 from ledgerkit.cli.importing import import_command
 from ledgerkit.cli.replaying import replay_command
@@ -31,6 +40,13 @@ for _command in (
     cost_command,
     sql_command,
     report_command,
+    verify_command,
+    checkpoint_command,
+    prove_command,
+    erase_command,
+    compact_command,
+    vacuum_command,
+    info_command,
     demo_command,
 ):
     main.add_command(_command)

@@ -13,7 +13,7 @@ import click
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.context import audit_option, json_option, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, reads_past
 from ledgerkit.cli.output import console, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
@@ -25,7 +25,7 @@ _ALL = 0
 @click.option("--model", help="Only runs in which this model answered (part of its name is enough).")
 @click.option("--repository", help="Only runs in this repository (part of its name is enough).")
 @json_option
-@reads_ledger
+@reads_past
 def runs_command(
     ledger: lk.Ledger,
     limit: int,
@@ -120,7 +120,7 @@ def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
 @click.option("-n", "--limit", default=50, show_default=True, help="Places to show.")
 @audit_option
 @json_option
-@reads_ledger
+@reads_past
 def search_command(
     ledger: lk.Ledger,
     needle: str,
@@ -158,7 +158,7 @@ def search_command(
 @click.option("--prices", type=click.Path(path_type=Path, exists=True), help="A price file that goes before the list.")
 @click.option("-n", "--limit", default=40, show_default=True, help="Groups to show; 0 shows all.")
 @json_option
-@reads_ledger
+@reads_past
 def cost_command(
     ledger: lk.Ledger,
     by: str,
@@ -209,15 +209,21 @@ def _key(value: object) -> str:
 @click.argument("query", required=False)
 @click.option("--tables", is_flag=True, help="List the tables, or with a table's name as QUERY its columns.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--parquet", type=click.Path(path_type=Path, dir_okay=False), help="Write a Parquet file instead.")
 @json_option
-@reads_ledger
-def sql_command(ledger: lk.Ledger, query: str | None, tables: bool, as_csv: bool, as_json: bool) -> None:
+@reads_past
+def sql_command(
+    ledger: lk.Ledger, query: str | None, tables: bool, as_csv: bool, parquet: Path | None, as_json: bool
+) -> None:
     """Run one SQL query (DuckDB) over the ledger. Read only. QUERY may be - for standard input."""
     if tables or query is None:
         frame = ledger.describe(query)  # without a name: all of them
     else:
         frame = ledger.sql(sys.stdin.read() if query == "-" else query)
-    if as_json:
+    if parquet is not None:
+        frame.write_parquet(parquet)
+        console(stderr=True).print(text(f"{plural(frame.height, 'row')} written to {parquet}", "dim"))
+    elif as_json:
         print_json(frame)
     elif as_csv:
         click.echo(frame.write_csv(), nl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -76,12 +77,37 @@ def writes_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T]) -> Callable
     return _with_ledger(command, create=True)
 
 
+def reads_past(command: Callable[Concatenate[lk.Ledger, _P], _T]) -> Callable[_P, _T]:
+    """The same as :func:`reads_ledger`, and ``--as-of`` opens an earlier state."""
+
+    def as_of(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | int | None:
+        del context, parameter
+        return _moment(value)
+
+    return click.option(
+        "--as-of",
+        callback=as_of,
+        help="Look at an earlier state: a time (2026-03-01T12:00, in UTC) or a version of the history.",
+    )(_with_ledger(command, create=False))
+
+
+def _moment(value: str | None) -> datetime | int | None:
+    if value is None or value.isdigit():
+        return None if value is None else int(value)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a time like 2026-03-01T12:00 nor a version") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def _with_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T], *, create: bool) -> Callable[_P, _T]:
     @ledger_option
     @functools.wraps(command)
     def opened(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        path = kwargs.pop("ledger_path")
-        with explained_errors(), lk.open(path, create=create) as ledger:  # pyright: ignore[reportArgumentType]
+        path: Any = kwargs.pop("ledger_path")
+        as_of: Any = kwargs.pop("as_of", None)
+        with explained_errors(), lk.open(path, create=create, as_of=as_of) as ledger:
             return command(ledger, *args, **kwargs)
 
     return opened  # pyright: ignore[reportReturnType]

@@ -11,7 +11,7 @@ import click
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.context import audit_option, json_option, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, reads_past
 from ledgerkit.cli.output import console, one_line, print_json, text
 from ledgerkit.replay import Replay, Step
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
@@ -29,7 +29,7 @@ _STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "b
 @click.option("--visible", is_flag=True, help="List everything that was visible by then, not only what was new.")
 @audit_option
 @json_option
-@reads_ledger
+@reads_past
 def replay_command(
     ledger: lk.Ledger, run_id: str, at: int | None, visible: bool, audience: lk.Audience, as_json: bool
 ) -> None:

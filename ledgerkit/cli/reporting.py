@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import ledgerkit as lk
-from ledgerkit.cli.context import audit_option, json_option, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, reads_past
 from ledgerkit.cli.output import console, print_json, short_id, text
 
 
@@ -18,7 +18,7 @@ from ledgerkit.cli.output import console, print_json, short_id, text
 )
 @audit_option
 @json_option
-@reads_ledger
+@reads_past
 def report_command(
     ledger: lk.Ledger,
     run_id: str | None,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import ledgerkit as lk
-from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_ledger
+from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_past
 from ledgerkit.cli.output import console, one_line, print_json, print_table, short_id, text
 from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.protocol.parts import Part
@@ -30,7 +30,7 @@ from ledgerkit.safety.gate import visible_to
 @click.option("--from", "first", default=0, help="Sequence number of the first message to show.")
 @audit_option
 @json_option
-@reads_ledger
+@reads_past
 def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, audience: lk.Audience, as_json: bool) -> None:
     """Show a run (its id, its session's id, or the beginning of either), a message, or an artifact.
 

@@ -24,9 +24,8 @@ from ledgerkit.ingest.sessions import Batch, SessionIntake
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
 from ledgerkit.ingest.writing import write_batch
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
-from ledgerkit.store.committing import COMMIT_LOCK
 from ledgerkit.store.database import Database
-from ledgerkit.store.locking import exclusive
+from ledgerkit.store.locking import COMMIT_LOCK, exclusive
 from ledgerkit.store.sealing import Sealing, seal_journals
 from ledgerkit.store.storage import Storage
 

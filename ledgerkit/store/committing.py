@@ -21,7 +21,6 @@ from ledgerkit.store.heads import checkpoint
 from ledgerkit.store.integrity.leaves import Heads, RunKey, with_message_leaves, with_run_leaves
 from ledgerkit.store.storage import Storage
 
-COMMIT_LOCK: Final = "commit"
 _ATTEMPTS: Final = 20
 _LAST: Final = """
     select session_id, run_id, revision, arg_max(leaf_hash, sequence_no) as leaf_hash

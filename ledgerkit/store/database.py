@@ -132,7 +132,7 @@ class Database:
                 return
             for name, table in tables.TABLES.items():
                 if versions[name] != self._versions.get(name):
-                    source = _source(table, self._store.files(name))
+                    source = _source(table, self._store.files(name), self._store.columns(name))
                     self._connection.execute(f"create or replace view sealed_{name} as {source}")
             self._versions = versions
 
@@ -223,16 +223,17 @@ def _sandboxed(layout: Layout) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _source(table: tables.Table, files: list[str]) -> str:
+def _source(table: tables.Table, files: list[str], stored: set[str]) -> str:
+    """The live files of a table as a query; a column that its version did not have is null."""
+    blank = ", ".join(f'null::{_sql_type(c.type)} as "{c.name}"' for c in table.columns)
     if not files:
-        columns = ", ".join(f'null::{_sql_type(c.type)} as "{c.name}"' for c in table.columns)
-        return f"select {columns} where false"
+        return f"select {blank} where false"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    read = f"read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
     columns = ", ".join(f'"{name}"' for name in table.names)
-    return (
-        f"select {columns} from read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, "  # noqa: S608
-        "union_by_name = true)"
-    )
+    if stored.issuperset(table.names):
+        return f"select {columns} from {read}"  # noqa: S608
+    return f"select {columns} from (select {blank} where false union all by name from {read})"  # noqa: S608
 
 
 def _sql_type(kind: PolarsDataType) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
@@ -23,7 +24,7 @@ from ledgerkit import errors
 from ledgerkit.store import deltalog
 from ledgerkit.store.deltaschema import create_table
 from ledgerkit.store.layout import Layout
-from ledgerkit.store.locking import exclusive
+from ledgerkit.store.locking import COMMIT_LOCK, exclusive
 from ledgerkit.store.parquet import WrittenFile, write_files
 from ledgerkit.tables import TABLES
 
@@ -65,27 +66,34 @@ class DeltaStore:
         """Held by who must see files, version and transactions of one moment."""
         self._handles: dict[str, DeltaTable] = {}
 
-    def prepare(self) -> None:
-        """Mends what a power loss tore, and creates the tables that are missing."""
-        self._recover()
-        self._create_missing()
+    def prepare(self, *, is_new: bool = False) -> None:
+        """Mends what a power loss tore, and creates the tables of a new ledger.
 
-    def _create_missing(self) -> None:
-        """Creates the tables of a new ledger, or those that a creation which was cut off had not come to.
+        Args:
+            is_new: Tables may be missing though the ledger holds something: a new layout brings them.
 
         Raises:
             LedgerFormatError: If a ledger that holds something has lost a table.
         """
+        self._recover(holds_lock=is_new)
+        self._create_missing(is_new=is_new)
+
+    def _create_missing(self, *, is_new: bool) -> None:
+        """Creates the tables of a new ledger, or those that a creation which was cut off had not come to."""
         missing = [t for t in TABLES.values() if not DeltaTable.is_deltatable(str(self._layout.table_path(t.name)))]
-        if 0 < len(missing) < len(TABLES) and ("history" in {t.name for t in missing} or self._has_commits()):
+        if (
+            not is_new
+            and 0 < len(missing) < len(TABLES)
+            and ("history" in {t.name for t in missing} or self._has_commits())
+        ):
             raise self._lost(missing[0].name)
         for table in missing:
             create_table(table, self._layout.table_path(table.name))
 
-    def _recover(self) -> None:
+    def _recover(self, *, holds_lock: bool) -> None:
         folders = [self._layout.table_path(name) for name in TABLES]
         if any(deltalog.is_torn(folder) for folder in folders):
-            with exclusive(self._layout, "commit"):
+            with nullcontext() if holds_lock else exclusive(self._layout, COMMIT_LOCK):
                 for folder in folders:
                     deltalog.mend(folder)
 
@@ -132,6 +140,10 @@ class DeltaStore:
         """Paths of a table's live Parquet files, sorted."""
         return sorted(unquote(uri).removeprefix("file://") for uri in self.handle(name).file_uris())
 
+    def columns(self, name: str) -> set[str]:
+        """Columns that the table has in the version that is looked at."""
+        return {field.name for field in self.handle(name).schema().fields}
+
     def live_files(self, name: str) -> list[LiveFile]:
         """The live Parquet files of a table, by path."""
         actions = pl.DataFrame(self.handle(name).get_add_actions(flatten=True))
@@ -152,6 +164,8 @@ class DeltaStore:
         Raises:
             StaleHeadError: If rows of a tree do not go on from its head, or another writer got in between.
         """
+        if self._fixed is not None:
+            raise errors.LedgerError("This is an earlier state of the ledger; it can only be read.")
         if rows.is_empty():
             return False
         handle = self.handle(name)

@@ -21,14 +21,14 @@ from ledgerkit.protocol.messages import AgentMessage
 from ledgerkit.protocol.model import JsonObject
 from ledgerkit.protocol.parts import JsonPart
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Visibility
-from ledgerkit.store.committing import COMMIT_LOCK, Commit, write_commit
+from ledgerkit.store.committing import Commit, write_commit
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.journal import JournalHeader, read_journal
 from ledgerkit.store.journaled import run_row
-from ledgerkit.store.locking import RunLock, exclusive, is_recorded
+from ledgerkit.store.locking import COMMIT_LOCK, MAINTENANCE_LOCK, RunLock, exclusive, is_recorded
 from ledgerkit.store.maintenance import remove_dead_files, seal_abandoned
 from ledgerkit.store.messagerows import MessageRows
-from ledgerkit.store.rewriting import MAINTENANCE_LOCK, rewrite
+from ledgerkit.store.rewriting import rewrite
 from ledgerkit.store.sealing import Sealing, standing_of
 from ledgerkit.store.storage import Storage
 from ledgerkit.tables import Role

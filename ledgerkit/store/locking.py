@@ -7,11 +7,16 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from ledgerkit import errors
 from ledgerkit.store.durability import make_folder
 from ledgerkit.store.layout import Layout
+
+COMMIT_LOCK: Final = "commit"
+"""Held while something is committed to the history."""
+MAINTENANCE_LOCK: Final = "maintenance"
+"""Held while files are rewritten or removed; taken before the commit lock where both are needed."""
 
 
 @contextmanager

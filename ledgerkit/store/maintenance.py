@@ -11,12 +11,11 @@ from typing import Any, Final, cast
 import polars as pl
 
 from ledgerkit import errors
-from ledgerkit.store.committing import COMMIT_LOCK
 from ledgerkit.store.delta import LiveFile, StaleHeadError
 from ledgerkit.store.deltalog import actions_of
 from ledgerkit.store.journal import keep_damaged, read_journal
-from ledgerkit.store.locking import RunLock, exclusive
-from ledgerkit.store.rewriting import MAINTENANCE_LOCK, rewrite
+from ledgerkit.store.locking import COMMIT_LOCK, MAINTENANCE_LOCK, RunLock, exclusive
+from ledgerkit.store.rewriting import rewrite
 from ledgerkit.store.sealing import Sealing, seal_under_lock
 from ledgerkit.store.storage import Storage
 from ledgerkit.tables import TABLES

@@ -19,7 +19,6 @@ from ledgerkit.store.parquet import WrittenFile, read_file, write_files
 from ledgerkit.store.storage import Storage
 from ledgerkit.tables import TABLES
 
-MAINTENANCE_LOCK: Final = "maintenance"
 _LEAF: Final = {"history": "leaf_hash", "runs": "row_hash"}
 _ROWS_AT_ONCE: Final = 1_000_000
 

@@ -12,11 +12,11 @@ import polars as pl
 
 from ledgerkit import errors, tables
 from ledgerkit.protocol.messages import AgentMessage
-from ledgerkit.store.committing import COMMIT_LOCK, Commit, write_commit
+from ledgerkit.store.committing import Commit, write_commit
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.journal import JournalContent, JournalHeader, read_journal
 from ledgerkit.store.journaled import date_of, run_row, sealed_mark
-from ledgerkit.store.locking import exclusive
+from ledgerkit.store.locking import COMMIT_LOCK, exclusive
 from ledgerkit.store.messagerows import MessageRows
 from ledgerkit.store.storage import Storage
 

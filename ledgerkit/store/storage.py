@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ledgerkit import tables
 from ledgerkit.store.database import Database
 from ledgerkit.store.layout import Layout, create_layout, is_ledger, open_layout
 
@@ -21,10 +24,17 @@ class Storage:
     layout: Layout
     store: DeltaStore
     database: Database
+    is_past: bool = False
+    """Whether this is an earlier state, which can only be read."""
 
 
 def open_storage(
-    root: Path, *, create: bool, key: bytes | None = None, count_tokens: Callable[[list[str]], list[int]]
+    root: Path,
+    *,
+    create: bool,
+    key: bytes | None = None,
+    count_tokens: Callable[[list[str]], list[int]],
+    random: Callable[[int], bytes] = os.urandom,
 ) -> Storage:
     """Opens the ledger in a folder, or makes one.
 
@@ -33,6 +43,7 @@ def open_storage(
         create: Make a ledger if there is none.
         key: Key of the content ids of a new ledger; random if not given.
         count_tokens: Token counts of many texts (for messages in journals).
+        random: Gives so many random bytes (for salts, if the ledger has an earlier layout).
 
     Raises:
         LedgerNotFoundError: If there is none and ``create`` is false.
@@ -43,15 +54,10 @@ def open_storage(
     from ledgerkit.store.journaled import Journals
 
     layout = open_layout(root) if is_ledger(root) or not create else create_layout(root, key=key)
+    if layout.version < tables.LAYOUT_VERSION:
+        from ledgerkit.store.migration import migrate
+
+        layout = migrate(layout, now=datetime.now(UTC), random=random)
     store = DeltaStore(layout)
     store.prepare()
     return Storage(layout, store, Database(layout, store, Journals(layout, count_tokens)))
-
-
-def open_storage_at(root: Path, versions: Mapping[str, int]) -> Storage:
-    """Opens an earlier state of a ledger, to read."""
-    from ledgerkit.store.delta import DeltaStore
-
-    layout = open_layout(root)
-    store = DeltaStore(layout, versions)
-    return Storage(layout, store, Database(layout, store, None))

@@ -232,6 +232,14 @@ IMPORT_FILES: Final = """
     qualify row_number() over (partition by path order by imported_at desc, cursor desc, import_id desc) = 1
 """
 
+CHECKPOINTS: Final = """
+    select checkpoint_id, created_at, tree_size, lower(hex(root)) as root, runs_size,
+        lower(hex(runs_root)) as runs_root, previous
+    from stored_checkpoints
+"""
+
+SNAPSHOTS: Final = "select * from stored_snapshots"
+
 INTERNAL_VIEWS: Final[dict[str, str]] = {
     "current_history": CURRENT,
     "latest_runs": LATEST_RUNS,
@@ -249,4 +257,6 @@ PUBLIC_VIEWS: Final[dict[str, str]] = {
     "verifier_results": VERIFIER_RESULTS,
     "file_changes": FILE_CHANGES,
     "import_files": IMPORT_FILES,
+    "checkpoints": CHECKPOINTS,
+    "snapshots": SNAPSHOTS,
 }

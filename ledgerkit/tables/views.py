@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ledgerkit.tables.schema import FLAG, INT, REAL, SMALL_INT, TEXT, TEXTS, TIME, Column, View
-from ledgerkit.tables.stored import IMPORTS, MESSAGE, MESSAGE_KEYS, PART, RUN_FACTS, RUN_KEYS, USAGE
+from ledgerkit.tables.stored import IMPORTS, MESSAGE, MESSAGE_KEYS, PART, RUN_FACTS, RUN_KEYS, SNAPSHOTS, USAGE
 
 _WHOLE_RUN = Column("is_copy", FLAG, "True where another session holds the original of this record (a fork's history).")
 
@@ -171,5 +171,19 @@ VIEWS: Final[dict[str, View]] = {
             "a source file as last imported",
             tuple(c for c in IMPORTS.columns if c.name != "record_keys"),
         ),
+        View(
+            "checkpoints",
+            "a head of the ledger's Merkle trees",
+            (
+                Column("checkpoint_id", TEXT, "SHA-256 of the checkpoint's text."),
+                Column("created_at", TIME, "When."),
+                Column("tree_size", INT, "Messages of the history that it covers."),
+                Column("root", TEXT, "Root of the tree over their leaf hashes (hexadecimal)."),
+                Column("runs_size", INT, "Rows of the stored table ``runs`` that it covers."),
+                Column("runs_root", TEXT, "Root of the tree over their row hashes (hexadecimal)."),
+                Column("previous", TEXT, "The checkpoint before it."),
+            ),
+        ),
+        View("snapshots", SNAPSHOTS.one_row_is, SNAPSHOTS.columns),
     )
 }
