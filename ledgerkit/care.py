@@ -139,7 +139,7 @@ class LedgerCare:
 
         return compact(self._writable, self._sealing(), now=self._clock(), everything=everything)
 
-    def vacuum(self, *, hours: float = 168, dry_run: bool = False) -> pl.DataFrame:
+    def vacuum(self, *, hours: int = 168, dry_run: bool = False) -> pl.DataFrame:
         """Removes files that no version of the last ``hours`` uses; ``as_of`` reaches back no further then.
 
         Returns:

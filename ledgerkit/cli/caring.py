@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_ledger
 from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, text
-from ledgerkit.reports.formatting import format_bytes, format_count, plural
+from ledgerkit.reports.formatting import format_bytes, format_count, format_time, plural
 
 FOUND_EXIT = 1
 
@@ -146,11 +147,11 @@ def compact_command(ledger: lk.Ledger, everything: bool, as_json: bool) -> None:
 
 
 @click.command("vacuum")
-@click.option("--hours", default=168.0, show_default=True, help="Keep what versions of the last hours use.")
+@click.option("--hours", default=168, show_default=True, help="Keep what versions of the last hours use.")
 @click.option("--dry-run", is_flag=True, help="Only list the files.")
 @json_option
 @reads_ledger
-def vacuum_command(ledger: lk.Ledger, hours: float, dry_run: bool, as_json: bool) -> None:
+def vacuum_command(ledger: lk.Ledger, hours: int, dry_run: bool, as_json: bool) -> None:
     """Remove files that no recent version uses. Earlier states (--as-of) reach back no further then."""
     gone = ledger.vacuum(hours=hours, dry_run=dry_run)
     if as_json:
@@ -187,4 +188,6 @@ def _bytes(value: int) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, datetime):
+        return format_time(value)
     return format_count(value) if isinstance(value, int) else str(value)

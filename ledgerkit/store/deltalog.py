@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,14 @@ def actions_of(folder: Path, version: int) -> Iterator[tuple[str, dict[str, Any]
         for kind, action in actions.items():
             stats: dict[str, Any] = json.loads(action.get("stats") or "{}") if kind == "add" else {}
             yield kind, {**action, "rows": stats.get("numRecords", 0)}
+
+
+def committed_at(folder: Path, version: int) -> datetime | None:
+    """When a version of a table was committed; ``None`` if the log no longer says so."""
+    for kind, action in actions_of(folder, version):
+        if kind == "commitInfo" and "timestamp" in action:
+            return datetime.fromtimestamp(action["timestamp"] / 1000, UTC)
+    return None
 
 
 def is_torn(folder: Path) -> bool:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import polars as pl
 
@@ -110,7 +110,7 @@ def _partition(file: LiveFile) -> str:
     return "/".join(str(value) for value in file.partition.values())
 
 
-def vacuum(storage: Storage, *, hours: float = RETENTION_HOURS, dry_run: bool = False) -> pl.DataFrame:
+def vacuum(storage: Storage, *, hours: int = RETENTION_HOURS, dry_run: bool = False) -> pl.DataFrame:
     """Removes files that no version younger than some hours uses, and those that a crash left behind.
 
     Versions that need them can no longer be opened with ``as_of``.
@@ -127,7 +127,7 @@ def vacuum(storage: Storage, *, hours: float = RETENTION_HOURS, dry_run: bool = 
     with exclusive(storage.layout, MAINTENANCE_LOCK), exclusive(storage.layout, COMMIT_LOCK):
         for name in TABLES:
             handle, folder = storage.store.handle(name), storage.layout.table_path(name)
-            paths = handle.vacuum(retention_hours=cast("int", hours), dry_run=True, enforce_retention_duration=False)
+            paths = handle.vacuum(retention_hours=hours, dry_run=True, enforce_retention_duration=False, full=True)
             sizes = [(name, path, (folder / path).stat().st_size) for path in sorted(paths) if (folder / path).exists()]
             gone += sizes
             if not dry_run:

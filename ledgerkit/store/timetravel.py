@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
 from ledgerkit import errors
+from ledgerkit.store import deltalog
 from ledgerkit.store.database import Database
 from ledgerkit.store.delta import DeltaStore
 from ledgerkit.store.layout import Layout, open_layout
@@ -43,28 +43,23 @@ def open_storage_at(root: Path, as_of: datetime | int) -> Storage:
 
 
 def _versions(layout: Layout, as_of: datetime | int) -> Mapping[str, int]:
-    moment = as_of
     if isinstance(as_of, datetime):
         if as_of.tzinfo is None:
             raise ValueError(f"as_of needs a time zone: {as_of.isoformat()} could be any of a day's hours")
         return {name: _version_at(layout, name, as_of) for name in TABLES}
-    history = _table(layout, "history", as_of)
-    moment = datetime.fromtimestamp(history.history(1)[0]["timestamp"] / 1000, UTC)
+    moment = deltalog.committed_at(layout.table_path("history"), as_of)
+    if moment is None:
+        raise errors.LedgerError(f"The history has no version {as_of}, or its log no longer says when it was. {_PAST}")
     others = {name: _version_at(layout, name, moment) for name in TABLES if name != "history"}
     return {**others, "history": as_of}
 
 
-def _table(layout: Layout, name: str, version: int) -> DeltaTable:
-    try:
-        return DeltaTable(str(layout.table_path(name)), version=version)
-    except (DeltaError, OSError, ValueError) as error:
-        raise errors.LedgerError(f"{name!r} has no version {version}. {_PAST}") from error
-
-
 def _version_at(layout: Layout, name: str, moment: datetime) -> int:
     table = DeltaTable(str(layout.table_path(name)))
-    first = _table(layout, name, 0)
-    if datetime.fromtimestamp(first.history(1)[0]["timestamp"] / 1000, UTC) > moment:
+    first = deltalog.committed_at(layout.table_path(name), 0)
+    if first is not None and first > moment:
+        if name != "history":
+            return 0  # made a moment later, or by a later layout: empty then
         raise errors.LedgerError(f"The ledger did not exist at {moment.isoformat()}.")
     table.load_as_version(moment)
     return table.version()
