@@ -1,14 +1,16 @@
 """The journal of a run: what was appended and is not sealed into the history yet.
 
 One file a run: a line that names the format, then records. A record is its length (4 bytes), its check (8 bytes) and
-its payload. The check of a record is a hash of the check before it and of the payload, so that a record that was
-changed, moved or taken out breaks it. What a crash cuts off at the end was acknowledged to nobody. A wrong record
-with whole ones after it is damage: it is passed over and counted, and the file is kept when its messages are sealed.
+its payload. The check of a record is a hash of the check before it, of its place in the file and of the payload, so
+that a record that was changed, moved or taken out breaks it. What a crash cuts off at the end was acknowledged to
+nobody. A wrong record with whole ones after it is damage: it is passed over and counted, and the file is kept when
+its messages are sealed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -102,30 +104,62 @@ class _Record(NamedTuple):
 
 def _records(raw: bytes) -> Iterator[_Record]:
     at, before = len(_MAGIC), b""
-    while at + _HEAD_BYTES <= len(raw):
-        length = int.from_bytes(raw[at : at + 4], "little")
-        stated = raw[at + 4 : at + _HEAD_BYTES]
-        end = at + _HEAD_BYTES + length
-        payload = raw[at + _HEAD_BYTES : end]
-        if len(payload) == length and _check(before, payload) == stated:
-            yield _Record(at, end, stated, payload)
-        elif _goes_on(raw, end, stated):
-            yield _Record(at, end, stated, None)
-        else:
-            return
-        at, before = end, stated
+    while (record := _whole(raw, at, before) or _damaged(raw, at, before)) is not None:
+        yield record
+        at, before = record.end, record.check
 
 
-def _goes_on(raw: bytes, end: int, stated: bytes) -> bool:
-    """Whether a whole record follows a wrong one: its check rests on the check that the wrong one states."""
-    head = raw[end : end + _HEAD_BYTES]
+def _whole(raw: bytes, at: int, before: bytes) -> _Record | None:
+    """The record that stands at a place, if it is whole."""
+    head = raw[at : at + _HEAD_BYTES]
     length = int.from_bytes(head[:4], "little")
-    payload = raw[end + _HEAD_BYTES : end + _HEAD_BYTES + length]
-    return len(head) == _HEAD_BYTES and len(payload) == length and _check(stated, payload) == head[4:]
+    end = at + _HEAD_BYTES + length
+    if len(head) < _HEAD_BYTES or end > len(raw):
+        return None
+    payload = raw[at + _HEAD_BYTES : end]
+    return _Record(at, end, head[4:], payload) if _check(before, at, payload) == head[4:] else None
 
 
-def _check(before: bytes, payload: bytes) -> bytes:
-    return blake2b(payload, digest_size=_CHECK_BYTES, key=before).digest()
+def _damaged(raw: bytes, at: int, before: bytes) -> _Record | None:
+    """The wrong record that stands at a place, up to where whole ones go on; ``None`` if none do.
+
+    The check of a record rests on that of the one before it. Where the wrong record states its check rightly, the next
+    one shows where it ends; where only the check is wrong, its payload shows what the check was. Else two records that
+    fit each other are looked for: of those the first cannot be proved, and is given up too.
+    """
+    head = raw[at : at + _HEAD_BYTES]
+    if len(head) < _HEAD_BYTES:
+        return None
+    end = at + _HEAD_BYTES + int.from_bytes(head[:4], "little")
+    for check in (head[4:], _check(before, at, raw[at + _HEAD_BYTES : end])):
+        if _whole(raw, end, check):
+            return _Record(at, end, check, None)
+    places = list(_likely_heads(raw, at + _HEAD_BYTES))
+    for place in places:
+        if _whole(raw, place, head[4:]):
+            return _Record(at, place, head[4:], None)
+    for place in places:
+        first = raw[place : place + _HEAD_BYTES]
+        end = place + _HEAD_BYTES + int.from_bytes(first[:4], "little")
+        if _whole(raw, end, first[4:]):
+            return _Record(at, end, first[4:], None)
+    return None
+
+
+def _likely_heads(raw: bytes, begin: int) -> Iterator[int]:
+    """Places where the head of a record may stand: the length that it states is not more than there is.
+
+    The last byte of a length in a file of this size is small, as no byte of JSON text is: they are found fast.
+    """
+    most = (len(raw) >> 24).to_bytes(1, "big")
+    for found in re.finditer(b"[\\x00-" + re.escape(most) + b"]", raw[begin + 3 :]):
+        place = begin + found.start()
+        if place + _HEAD_BYTES + int.from_bytes(raw[place : place + 4], "little") <= len(raw):
+            yield place
+
+
+def _check(before: bytes, at: int, payload: bytes) -> bytes:
+    return blake2b(payload, digest_size=_CHECK_BYTES, key=before, salt=at.to_bytes(8, "little")).digest()
 
 
 class JournalWriter:
@@ -171,7 +205,7 @@ class JournalWriter:
             for payload in payloads:
                 if len(payload) > _LONGEST:
                     raise errors.LedgerError("A message of 4 GiB or more cannot be journaled. Make it an artifact.")
-                check = _check(check, payload)
+                check = _check(check, self._written + len(framed), payload)
                 framed += len(payload).to_bytes(4, "little") + check + payload
             try:
                 _write_all(self._file, framed)
@@ -218,7 +252,7 @@ class JournalWriter:
 def start_journal(path: Path, header: JournalHeader) -> JournalContent:
     """Makes a journal that holds nothing yet, in the place of one that was there, durably."""
     payload = msgspec.json.encode(header)
-    check = _check(b"", payload)
+    check = _check(b"", len(_MAGIC), payload)
     raw = _MAGIC + len(payload).to_bytes(4, "little") + check + payload
     write_whole(path, raw)
     return JournalContent(header, [], len(raw), check)

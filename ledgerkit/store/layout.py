@@ -24,6 +24,7 @@ MARKER = "ledger.json"
 _FORMAT = "ledgerkit-ledger"
 _ID_BYTES = 16
 _KEY_BYTES = (16, 64)
+_URL = re.compile(r"(?:^|/)([a-z][a-z0-9+.-]+:)/(?!$)")
 _UNUSABLE = re.compile(r"[\[\]|^\\\x00-\x1f]|%[0-9A-Fa-f]{2}")
 
 
@@ -135,6 +136,11 @@ def _write(layout: Layout) -> None:
 
 def _check_path(root: Path) -> None:
     """Delta Lake takes a path for a URL, and some characters for something else."""
+    if found := _URL.search(root.as_posix()):
+        raise errors.LedgerFormatError(
+            f"A ledger is a folder on a file system, not at {found[1]}//…: object stores have neither fsync nor locks. "
+            "Keep it on a disk, and copy it there when it is at rest."
+        )
     if found := _UNUSABLE.search(str(root.absolute())):
         raise errors.LedgerFormatError(
             f"A ledger cannot stand below a folder with {found.group()!r} in its name: {root}. Choose another path."

@@ -23,7 +23,7 @@ from ledgerkit.store.journal import (
     start_journal,
 )
 from ledgerkit.store.journaled import sealed_mark
-from ledgerkit.store.locking import RunLock
+from ledgerkit.store.locking import COMMIT_LOCK, RunLock, exclusive
 from ledgerkit.store.messagerows import said
 from ledgerkit.store.sealing import Sealing, seal, standing_of
 from ledgerkit.store.storage import Storage
@@ -62,12 +62,21 @@ class Recorder:
         self._mutex = threading.RLock()
         self._process = os.getpid()
         self._is_closed = False
-        self._lock = RunLock(self._path, run, wait=wait)
+        self._lock = self._locked(run, wait=wait)
         try:
             self._open()
         except BaseException:
             self._lock.release()
             raise
+
+    def _locked(self, run: tuple[str, str], *, wait: bool) -> RunLock:
+        try:
+            return RunLock(self._path, run, wait=wait)
+        except errors.RunLockedError:
+            # Compaction takes the lock of a run that nobody records, for as long as it seals the journal; it holds
+            # the commit lock then. Whoever has the run's lock while we hold that one is a recorder.
+            with exclusive(self._storage.layout, COMMIT_LOCK):
+                return RunLock(self._path, run, wait=False)
 
     def _open(self) -> None:
         """Takes up the run where it ends: sealed, or in the journal of a writer that is no more."""
@@ -148,11 +157,14 @@ class Recorder:
             self._seal_if_long(journal)
         return messages
 
-    def _check(self, commands: Iterable[AppendMessageCommand]) -> None:
+    def _check_usable(self) -> None:
         if self._is_closed:
             raise ValueError("This recorder is closed. Open another one with Ledger.record.")
         if self._process != os.getpid():
             raise ValueError("A recorder belongs to the process that opened it. Open one in this process.")
+
+    def _check(self, commands: Iterable[AppendMessageCommand]) -> None:
+        self._check_usable()
         for command in commands:
             if command.run_id != self.run_id or command.session_id != self.session_id:
                 raise ValueError(
@@ -199,8 +211,13 @@ class Recorder:
                 self.seal()
 
     def seal(self) -> None:
-        """Commits what was recorded so far to the history, and begins a new journal."""
+        """Commits what was recorded so far to the history, and begins a new journal.
+
+        Raises:
+            ValueError: If the recorder is closed.
+        """
         with self._mutex:
+            self._check_usable()
             first = self._seal_records()
             self._journal.close()
             self._start(first)
@@ -216,6 +233,8 @@ class Recorder:
             seal: Commit what was recorded to the history now. If not, it stays in the journal, just as durable and
                 just as visible, until somebody records the run again, imports its session or compacts the ledger.
         """
+        if self._process != os.getpid():
+            return  # a fork's copy: journal and lock are those of the process that opened it
         with self._mutex:
             if self._is_closed:
                 return

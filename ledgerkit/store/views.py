@@ -167,7 +167,7 @@ RUNS: Final = """
     ), compacted as (
         select session_id, run_id, count(*) as compactions from current_history
         where kind = 'RUN_SUMMARY' and part_index = 0 and (metadata->>'$.reason' = 'compaction'
-            or (part_type = 'json' and data->>'$.event' = 'compaction'))
+            or (part_type = 'json' and data->>'$.note' = 'compaction'))
         group by session_id, run_id
     ), judged as (
         select session_id, run_id, arg_max(status, sequence_no) as outcome from current_history

@@ -26,7 +26,7 @@ def system_message(record: JsonObject) -> MessageDraft:
     subtype = record.get("subtype")
     fields = {k: v for k, v in record.items() if k not in _ENVELOPE and v not in (None, "", [])}
     if subtype == "compact_boundary":
-        part = blocks.json_part({"event": "compaction", **fields}, TrustLevel.TOOL_TRUSTED, visibility=_AUDIT)
+        part = blocks.json_part({"note": "compaction", **fields}, TrustLevel.TOOL_TRUSTED, visibility=_AUDIT)
         return MessageDraft(MessageKind.RUN_SUMMARY, CLIENT, [part])
     if subtype in ("api_error", "error", "api_refusal", "model_refusal_fallback"):
         text = record.get("content") if isinstance(record.get("content"), str) else None
@@ -44,7 +44,7 @@ def system_message(record: JsonObject) -> MessageDraft:
     if subtype == "local_command":
         part = blocks.text_part(str(record.get("content", "")), TrustLevel.REPOSITORY_UNTRUSTED, visibility=_AUDIT)
         return MessageDraft(MessageKind.TOOL_CALL_RESULT, "shell", [part])
-    return _note({"event": subtype, **fields})
+    return _note({"note": subtype, **fields})
 
 
 def _stop_hooks(fields: JsonObject) -> MessageDraft:
@@ -144,17 +144,17 @@ def plain_message(record: JsonObject) -> MessageDraft | None:
             trust=trust,
             visibility=Visibility.HUMAN_VISIBLE,
             text=text if isinstance(text, str) else None,
-            data={"event": kind, **{k: v for k, v in rest.items() if k != key}},
+            data={"note": kind, **{k: v for k, v in rest.items() if k != key}},
         )
         return MessageDraft(MessageKind.RUN_SUMMARY, CLIENT, [part])
     if kind in ("permission-mode", "mode", "atis-latch"):
-        part = blocks.json_part({"event": kind, **rest}, TrustLevel.USER_TRUSTED, visibility=_AUDIT)
+        part = blocks.json_part({"note": kind, **rest}, TrustLevel.USER_TRUSTED, visibility=_AUDIT)
         return MessageDraft(MessageKind.ORG_POLICY, CLIENT, [part], metadata={"derived": ["kind"]})
     if kind == "file-history-snapshot":
-        part = blocks.json_part({"event": kind, **rest}, TrustLevel.TOOL_TRUSTED, visibility=_AUDIT)
+        part = blocks.json_part({"note": kind, **rest}, TrustLevel.TOOL_TRUSTED, visibility=_AUDIT)
         return MessageDraft(MessageKind.FILE_OBSERVATION, CLIENT, [part])
     if kind in _NOTES:
-        return _note({"event": kind, **rest})
+        return _note({"note": kind, **rest})
     return None
 
 
