@@ -20,6 +20,7 @@ from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
 from ledgerkit.search import search_parts
+from ledgerkit.store.place import place_of
 from ledgerkit.store.storage import Storage, open_storage
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def open(
     """Opens a ledger, or creates one.
 
     Args:
-        path: Its folder.
+        path: Its folder, or its URL in an object store (``s3://bucket/runs.ledger``; see docs/ledger-format.md).
         create: Create it if it is not there.
         key: Key of the content ids of a new ledger; random if not given.
         as_of: Open the state that the ledger had at a moment, or at a version of ``history`` (see
@@ -85,9 +86,9 @@ def open(
     if as_of is not None:
         from ledgerkit.store.timetravel import open_storage_at
 
-        return Ledger(open_storage_at(Path(path).expanduser().absolute(), as_of))
+        return Ledger(open_storage_at(place_of(path), as_of))
     count = tokens.TokenCounter().count_many
-    return Ledger(open_storage(Path(path).expanduser().absolute(), create=create, key=key, count_tokens=count))
+    return Ledger(open_storage(place_of(path), create=create, key=key, count_tokens=count))
 
 
 class Ledger(LedgerCare):
@@ -111,7 +112,7 @@ class Ledger(LedgerCare):
 
     @property
     def path(self) -> Path:
-        """The ledger's folder."""
+        """The ledger's folder; of a ledger in an object store the one that mirrors it."""
         return self._storage.layout.root
 
     # Writing
@@ -395,4 +396,4 @@ class Ledger(LedgerCare):
         self.close()
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self.path)!r})"
+        return f"Ledger({self._storage.layout.place.uri('').rstrip('/')!r})"

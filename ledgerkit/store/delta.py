@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -80,7 +81,7 @@ class DeltaStore:
 
     def _create_missing(self, *, is_new: bool) -> None:
         """Creates the tables of a new ledger, or those that a creation which was cut off had not come to."""
-        missing = [t for t in TABLES.values() if not DeltaTable.is_deltatable(str(self._layout.table_path(t.name)))]
+        missing = [table for table in TABLES.values() if not DeltaTable.is_deltatable(self.uri(table.name))]
         if (
             not is_new
             and 0 < len(missing) < len(TABLES)
@@ -88,9 +89,11 @@ class DeltaStore:
         ):
             raise self._lost(missing[0].name)
         for table in missing:
-            create_table(table, self._layout.table_path(table.name))
+            create_table(table, self._layout.place)
 
     def _recover(self, *, holds_lock: bool) -> None:
+        if not self._layout.place.is_local:  # an object is there whole, or not at all
+            return
         folders = [self._layout.table_path(name) for name in TABLES]
         if any(deltalog.is_torn(folder) for folder in folders):
             with nullcontext() if holds_lock else exclusive(self._layout, COMMIT_LOCK):
@@ -98,12 +101,16 @@ class DeltaStore:
                     deltalog.mend(folder)
 
     def _has_commits(self) -> bool:
-        return DeltaTable(str(self._layout.table_path("history"))).version() > 0
+        return DeltaTable(self.uri("history")).version() > 0
 
     def _lost(self, name: str) -> errors.LedgerFormatError:
         return errors.LedgerFormatError(
             f"{self._layout.root} lacks its table {name!r}. Restore the folder from a copy."
         )
+
+    def uri(self, name: str) -> str:
+        """What Delta Lake's library calls a table."""
+        return self._layout.place.uri(name)
 
     def handle(self, name: str) -> DeltaTable:
         """The table at its newest version, or at the one that was asked for."""
@@ -112,13 +119,16 @@ class DeltaStore:
             handle = self._handles.get(name)
             if handle is None:
                 try:
-                    handle = DeltaTable(str(folder), version=self._fixed[name] if self._fixed else None)
+                    handle = DeltaTable(self.uri(name), version=self._fixed[name] if self._fixed else None)
                 except TableNotFoundError as error:
                     raise self._lost(name) from error
                 self._handles[name] = handle
-            elif not self._fixed and deltalog.has_version(folder, handle.version() + 1):
+            elif not self._fixed and self._may_have_grown(folder, handle.version()):
                 handle.update_incremental()
             return handle
+
+    def _may_have_grown(self, folder: Path, version: int) -> bool:
+        return not self._layout.place.is_local or deltalog.has_version(folder, version + 1)
 
     def versions(self) -> Mapping[str, int]:
         """The newest version of each table."""
@@ -137,7 +147,9 @@ class DeltaStore:
         return self.transaction(name, TREE) or 0
 
     def files(self, name: str) -> list[str]:
-        """Paths of a table's live Parquet files, sorted."""
+        """Paths of a table's live Parquet files, sorted; what is in an object store is fetched first."""
+        if not self._layout.place.is_local:
+            return [str(self._layout.place.fetch(f"{name}/{file.path}")) for file in self.live_files(name)]
         return sorted(unquote(uri).removeprefix("file://") for uri in self.handle(name).file_uris())
 
     def columns(self, name: str) -> set[str]:
@@ -177,9 +189,20 @@ class DeltaStore:
             if begin != (handle.transaction_version(TREE) or 0):
                 raise StaleHeadError(f"Another writer appended to {name!r} first.")
             marks[TREE] = end
-        added = write_files(self._layout.table_path(name), TABLES[name], rows)
+        added = self.write(name, rows)
         self._commit(name, handle, [_add(file, data_change=True) for file in added], marks)
         return True
+
+    def write(self, name: str, rows: pl.DataFrame) -> list[WrittenFile]:
+        """Writes rows as files of a table that no commit names yet, durably."""
+        written = write_files(self._layout.table_path(name), TABLES[name], rows)
+        for file in written:
+            self._layout.place.publish(f"{name}/{file.path}")
+        return written
+
+    def fetch(self, name: str, path: str, *, anew: bool = False) -> Path:
+        """A file of a table on this machine; ``anew`` does not trust one that was fetched before."""
+        return self._layout.place.fetch(f"{name}/{path}", anew=anew)
 
     @staticmethod
     def _leaves(rows: pl.DataFrame) -> tuple[int, int]:
@@ -213,10 +236,12 @@ class DeltaStore:
         folder, before = self._layout.table_path(name), handle.version()
         with self.mutex:
             self._commit_through(name, handle, actions, transactions)
-            deltalog.sync(folder, before + 1, handle.version())
+            if self._layout.place.is_local:
+                deltalog.sync(folder, before + 1, handle.version())
             if handle.version() // CHECKPOINT_EVERY > before // CHECKPOINT_EVERY:
                 handle.create_checkpoint()
-                deltalog.sync_checkpoint(folder, handle.version())
+                if self._layout.place.is_local:
+                    deltalog.sync_checkpoint(folder, handle.version())
 
     @staticmethod
     def _commit_through(

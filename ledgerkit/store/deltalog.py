@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ledgerkit.store.arrow import read_metadata
 from ledgerkit.store.durability import sync_file, sync_folders
+from ledgerkit.store.place import Place
 
 _LOG = "_delta_log"
 _HINT = "_last_checkpoint"
@@ -37,10 +38,10 @@ def sync_checkpoint(folder: Path, version: int) -> None:
     sync_folders([folder / _LOG])
 
 
-def actions_of(folder: Path, version: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def actions_of(place: Place, name: str, version: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """What a version of a table did: kind of action, and of an added file how many ``rows`` it has."""
     try:
-        lines = (folder / _LOG / f"{version:020d}.json").read_bytes().splitlines()
+        lines = place.read(f"{name}/{_LOG}/{version:020d}.json").splitlines()
     except FileNotFoundError:  # cleaned from the log
         return
     for line in lines:
@@ -50,9 +51,9 @@ def actions_of(folder: Path, version: int) -> Iterator[tuple[str, dict[str, Any]
             yield kind, {**action, "rows": stats.get("numRecords", 0)}
 
 
-def committed_at(folder: Path, version: int) -> datetime | None:
+def committed_at(place: Place, name: str, version: int) -> datetime | None:
     """When a version of a table was committed; ``None`` if the log no longer says so."""
-    for kind, action in actions_of(folder, version):
+    for kind, action in actions_of(place, name, version):
         if kind == "commitInfo" and "timestamp" in action:
             return datetime.fromtimestamp(action["timestamp"] / 1000, UTC)
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,6 +11,7 @@ from deltalake.schema import ArrayType, Field, PrimitiveType, Schema, StructType
 from ledgerkit import tables
 from ledgerkit.store.deltalog import sync
 from ledgerkit.store.durability import make_folder
+from ledgerkit.store.place import Place
 from ledgerkit.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -29,11 +29,12 @@ _PRIMITIVES: dict[pl.DataType, str] = {
 }
 
 
-def create_table(table: Table, path: Path) -> None:
+def create_table(table: Table, place: Place) -> None:
     """Creates a table, append-only, and syncs it."""
-    make_folder(path)
+    if place.is_local:
+        make_folder(place.root / table.name)
     DeltaTable.create(
-        str(path),
+        place.uri(table.name),
         schema=Schema([delta_field(column) for column in table.columns]),
         mode="ignore",
         partition_by=list(table.partition_by),
@@ -41,7 +42,8 @@ def create_table(table: Table, path: Path) -> None:
         description=f"One row is {table.one_row_is}.",
         configuration={"delta.appendOnly": "true"},
     )
-    sync(path, 0, 0)
+    if place.is_local:
+        sync(place.root / table.name, 0, 0)
 
 
 def delta_field(column: Column) -> Field:

@@ -17,14 +17,16 @@ import msgspec
 
 from ledgerkit import errors, tables
 from ledgerkit.protocol.identifiers import hash_uuid
-from ledgerkit.store.durability import make_folder, write_whole
+from ledgerkit.store.durability import make_folder
+from ledgerkit.store.place import Place, place_of
 
+Where = str | os.PathLike[str] | Place
+"""A path, a URL or a place."""
 MARKER = "ledger.json"
 """The file that makes a folder a ledger."""
 _FORMAT = "ledgerkit-ledger"
 _ID_BYTES = 16
 _KEY_BYTES = (16, 64)
-_URL = re.compile(r"(?:^|/)([a-z][a-z0-9+.-]+:)/(?!$)")
 _UNUSABLE = re.compile(r"[\[\]|^\\\x00-\x1f]|%[0-9A-Fa-f]{2}")
 
 
@@ -39,19 +41,24 @@ class _Marker(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """An existing ledger folder.
+    """An existing ledger.
 
     Attributes:
-        root: The folder.
+        place: Where it is.
         version: Version of its layout.
         key: Key of its content ids.
         ledger_id: Its identity, which checkpoints name.
     """
 
-    root: Path
+    place: Place
     version: int
     key: bytes
     ledger_id: str
+
+    @property
+    def root(self) -> Path:
+        """Its folder on this machine; of a ledger in an object store the one that mirrors it."""
+        return self.place.root
 
     def table_path(self, name: str) -> Path:
         """Folder of a stored table."""
@@ -77,26 +84,28 @@ class Layout:
         return hashlib.blake2b(raw, key=self.key, digest_size=_ID_BYTES).hexdigest()
 
 
-def is_ledger(root: Path) -> bool:
-    """Whether a folder is a ledger."""
-    return (root / MARKER).is_file()
+def is_ledger(at: Where) -> bool:
+    """Whether there is a ledger."""
+    return _place(at).exists(MARKER)
 
 
-def open_layout(root: Path) -> Layout:
+def open_layout(at: Where) -> Layout:
     """The layout of an existing ledger.
 
     Raises:
         LedgerNotFoundError: If there is none.
-        LedgerFormatError: If the folder is something else, or of a version that this code cannot read.
+        LedgerFormatError: If there is something else, or a version that this code cannot read.
     """
-    _check_path(root)
-    marker = root / MARKER
+    place = _place(at)
+    _check_path(place)
+    root = place.uri("").rstrip("/")
+    marker = f"{root}/{MARKER}"
     try:
-        facts = msgspec.json.decode(marker.read_bytes(), type=_Marker)
+        facts = msgspec.json.decode(place.read(MARKER), type=_Marker)
         key = bytes.fromhex(facts.content_key)
     except FileNotFoundError:
         raise errors.LedgerNotFoundError(
-            f"No ledger at {root}. Create one with ledgerkit.open({str(root)!r}), or import logs into it."
+            f"No ledger at {root}. Create one with ledgerkit.open({root!r}), or import logs into it."
         ) from None
     except ValueError as error:
         raise errors.LedgerFormatError(f"{marker} is damaged ({error}). Restore it from a copy.") from error
@@ -109,7 +118,7 @@ def open_layout(root: Path) -> Layout:
             f"{root} has layout version {facts.layout_version}; this ledgerkit reads up to "
             f"{tables.LAYOUT_VERSION}. Upgrade agent-ledgerkit."
         )
-    return Layout(root, facts.layout_version, key, facts.ledger_id or _id_of(key))
+    return Layout(place, facts.layout_version, key, facts.ledger_id or _id_of(key))
 
 
 def _id_of(key: bytes) -> str:
@@ -119,7 +128,7 @@ def _id_of(key: bytes) -> str:
 
 def write_layout(layout: Layout, version: int) -> Layout:
     """Notes a new layout version of an existing ledger."""
-    moved = Layout(layout.root, version, layout.key, layout.ledger_id)
+    moved = Layout(layout.place, version, layout.key, layout.ledger_id)
     _write(moved)
     return moved
 
@@ -131,40 +140,46 @@ def _write(layout: Layout) -> None:
         "ledger_id": layout.ledger_id,
         "content_key": layout.key.hex(),
     }
-    write_whole(layout.root / MARKER, (json.dumps(facts, indent=2) + "\n").encode())
+    layout.place.write(MARKER, (json.dumps(facts, indent=2) + "\n").encode())
 
 
-def _check_path(root: Path) -> None:
+def _check_path(place: Place) -> None:
     """Delta Lake takes a path for a URL, and some characters for something else."""
-    if found := _URL.search(root.as_posix()):
+    if place.is_local and (found := _UNUSABLE.search(str(place.root))):
         raise errors.LedgerFormatError(
-            f"A ledger is a folder on a file system, not at {found[1]}//…: object stores have neither fsync nor locks. "
-            "Keep it on a disk, and copy it there when it is at rest."
-        )
-    if found := _UNUSABLE.search(str(root.absolute())):
-        raise errors.LedgerFormatError(
-            f"A ledger cannot stand below a folder with {found.group()!r} in its name: {root}. Choose another path."
+            f"A ledger cannot stand below a folder with {found.group()!r} in its name. Choose another path "
+            f"than {place.root}."
         )
 
 
-def create_layout(root: Path, *, key: bytes | None = None) -> Layout:
-    """Makes a folder a ledger.
+def create_layout(at: Where, *, key: bytes | None = None) -> Layout:
+    """Makes a folder, or a prefix of an object store, a ledger.
 
     Args:
-        root: The folder; it may exist if it is empty.
+        at: The folder; it may exist if it is empty.
         key: Key of content ids, 16 to 64 bytes; random if not given.
 
     Raises:
-        LedgerFormatError: If the folder holds something else.
+        LedgerFormatError: If there is something else.
         ValueError: If the key is too short or too long.
     """
-    _check_path(root)
+    place = _place(at)
+    _check_path(place)
     if key is not None and not _KEY_BYTES[0] <= len(key) <= _KEY_BYTES[1]:
         raise ValueError(f"a content key has {_KEY_BYTES[0]} to {_KEY_BYTES[1]} bytes, not {len(key)}")
+    if place.is_local:
+        _claim(place.root)
+    key = os.urandom(32) if key is None else key
+    layout = Layout(place, tables.LAYOUT_VERSION, key, _id_of(key))
+    _write(layout)
+    return layout
+
+
+def _claim(root: Path) -> None:
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise errors.LedgerFormatError(f"{root} exists and is not a ledger. Choose another path, or an empty folder.")
     make_folder(root)
-    key = os.urandom(32) if key is None else key
-    layout = Layout(root, tables.LAYOUT_VERSION, key, _id_of(key))
-    _write(layout)
-    return layout
+
+
+def _place(at: Where) -> Place:
+    return place_of(at) if isinstance(at, str | os.PathLike) else at

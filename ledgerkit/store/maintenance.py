@@ -126,13 +126,12 @@ def vacuum(storage: Storage, *, hours: int = RETENTION_HOURS, dry_run: bool = Fa
     gone: list[tuple[str, str, int]] = []
     with exclusive(storage.layout, MAINTENANCE_LOCK), exclusive(storage.layout, COMMIT_LOCK):
         for name in TABLES:
-            handle, folder = storage.store.handle(name), storage.layout.table_path(name)
+            handle, place = storage.store.handle(name), storage.layout.place
             paths = handle.vacuum(retention_hours=hours, dry_run=True, enforce_retention_duration=False, full=True)
-            sizes = [(name, path, (folder / path).stat().st_size) for path in sorted(paths) if (folder / path).exists()]
-            gone += sizes
-            if not dry_run:
-                for _, path, _ in sizes:
-                    (folder / path).unlink(missing_ok=True)
+            there = [path for path in sorted(paths) if place.exists(f"{name}/{path}")]
+            gone += [(name, path, place.size(f"{name}/{path}")) for path in there]
+            for path in () if dry_run else there:
+                place.remove(f"{name}/{path}")
     return pl.DataFrame(gone, {"table": pl.String, "file": pl.String, "bytes": pl.Int64}, orient="row")
 
 
@@ -172,7 +171,7 @@ def _said(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _effects(storage: Storage, name: str, version: int) -> dict[str, int]:
     counts: dict[str, int] = defaultdict(int)
-    for kind, action in actions_of(storage.layout.table_path(name), version):
+    for kind, action in actions_of(storage.layout.place, name, version):
         counts[kind] += 1
         counts["rows"] += action.get("rows", 0)
     return {"rows_added": counts["rows"], "files_added": counts["add"], "files_removed": counts["remove"]}
@@ -184,15 +183,15 @@ def remove_dead_files(storage: Storage, name: str, partitions: Iterable[str]) ->
     Returns:
         Their paths.
     """
-    folder = storage.layout.table_path(name)
+    place = storage.layout.place
     live = {file.path for file in storage.store.live_files(name)}
     gone: list[str] = []
     for partition in sorted(set(partitions)):
         column = TABLES[name].partition_by
-        below = folder / f"{column[0]}={partition}" if column else folder
-        for path in sorted(below.glob("*.parquet")):
-            relative = str(path.relative_to(folder))
-            if relative not in live:
-                path.unlink()
+        below = f"{name}/{column[0]}={partition}" if column else name
+        for path in list(place.files(below)):
+            relative = path.removeprefix(f"{name}/")
+            if relative.endswith(".parquet") and relative not in live:
+                place.remove(path)
                 gone.append(relative)
     return gone

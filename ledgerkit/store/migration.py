@@ -21,7 +21,7 @@ from ledgerkit.store.heads import checkpoint
 from ledgerkit.store.integrity.leaves import Heads, with_message_leaves, with_run_leaves
 from ledgerkit.store.layout import Layout, open_layout, write_layout
 from ledgerkit.store.locking import COMMIT_LOCK, MAINTENANCE_LOCK, exclusive
-from ledgerkit.store.parquet import WrittenFile, read_file, write_files
+from ledgerkit.store.parquet import WrittenFile, read_file
 from ledgerkit.store.storage import Storage
 from ledgerkit.tables import Table
 
@@ -42,7 +42,7 @@ def migrate(layout: Layout, *, now: datetime, random: Random) -> Layout:
         The ledger in its present layout.
     """
     with exclusive(layout, MAINTENANCE_LOCK), exclusive(layout, COMMIT_LOCK):
-        layout = open_layout(layout.root)  # another process may have done it while we waited
+        layout = open_layout(layout.place)  # another process may have done it while we waited
         if layout.version < tables.LAYOUT_VERSION:
             store = DeltaStore(layout)
             store.prepare(is_new=True)
@@ -68,12 +68,15 @@ def _add_columns(layout: Layout, store: DeltaStore, table: Table) -> None:
         before = handle.version()
         handle.alter.add_columns(missing)
         handle.update_incremental()
-        deltalog.sync(layout.table_path(table.name), before + 1, handle.version())
+        if layout.place.is_local:
+            deltalog.sync(layout.table_path(table.name), before + 1, handle.version())
 
 
 def _give_leaves(layout: Layout, store: DeltaStore, table: Table, random: Random) -> None:
     """Writes every file of a table again, with leaves in order of partition, session and run."""
     folder, files = layout.table_path(table.name), store.live_files(table.name)
+    for file in files:
+        store.fetch(table.name, file.path)
     partitions = sorted({tuple(file.partition.values()) for file in files})
     written: list[WrittenFile] = []
     size = 0
@@ -86,6 +89,6 @@ def _give_leaves(layout: Layout, store: DeltaStore, table: Table, random: Random
             else with_run_leaves(rows, size, random)
         )
         size += leaves["leaf_index"].count()
-        written += write_files(folder, table, leaves)
+        written += store.write(table.name, leaves)
     if files:
         store.replace(table.name, files, written, transactions={TREE: size, _MARK: 2})

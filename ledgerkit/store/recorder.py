@@ -53,6 +53,11 @@ class Recorder:
         *,
         wait: bool = False,
     ) -> None:
+        if not storage.layout.place.is_local:
+            raise errors.LedgerError(
+                "An object store cannot take a live run: it has no way to make each message durable. Record into a "
+                "ledger on a disk, or import the run's log."
+            )
         self.session_id, self.run_id = run
         self._storage = storage
         self._facts = dict(facts)

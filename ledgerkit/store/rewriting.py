@@ -15,7 +15,7 @@ from ledgerkit import errors
 from ledgerkit.store.delta import LiveFile
 from ledgerkit.store.integrity.checks import check_messages, check_runs
 from ledgerkit.store.integrity.findings import IntegrityFinding
-from ledgerkit.store.parquet import WrittenFile, read_file, write_files
+from ledgerkit.store.parquet import WrittenFile, read_file
 from ledgerkit.store.storage import Storage
 from ledgerkit.tables import TABLES
 
@@ -45,7 +45,7 @@ def rewrite(
     written: list[WrittenFile] = []
     for rows in _groups(storage, name, files):
         changed = rows if change is None else change(rows)
-        added = write_files(folder, table, changed) if changed.height else []
+        added = storage.store.write(name, changed) if changed.height else []
         again = pl.concat([table.empty(), *(read_file(folder, table, f.path, f.partition) for f in added)])
         _check(name, rows, changed, again)
         written += added
@@ -73,13 +73,13 @@ def _check(name: str, rows: pl.DataFrame, changed: pl.DataFrame, again: pl.DataF
 
 def _groups(storage: Storage, name: str, files: Sequence[LiveFile]) -> Iterator[pl.DataFrame]:
     """The rows of some files, sorted, in groups of a million or so that do not overlap in the first sort column."""
-    folder, table = storage.layout.table_path(name), TABLES[name]
+    table = TABLES[name]
     key = table.sort_by[0]
     if sum(file.rows for file in files) <= _ROWS_AT_ONCE:
-        frames = [read_file(folder, table, file.path, file.partition) for file in files]
+        frames = [_rows(storage, name, file) for file in files]
         yield pl.concat([table.empty(), *frames]).sort(table.sort_by, maintain_order=True)
         return
-    paths = [folder / file.path for file in files]
+    paths = [storage.store.fetch(name, file.path) for file in files]
     counts = pl.scan_parquet(paths, glob=False, hive_partitioning=False).group_by(key).len().sort(key).collect()
     group = (counts["len"].cum_sum() // _ROWS_AT_ONCE).alias("group")
     bounds = (
@@ -89,12 +89,13 @@ def _groups(storage: Storage, name: str, files: Sequence[LiveFile]) -> Iterator[
     )
     for _, first, last in bounds.iter_rows():
         chosen = pl.col(key).is_between(first, last)
-        frames = [
-            read_file(folder, table, file.path, file.partition).filter(chosen)
-            for file in files
-            if _overlaps(file, key, first, last)
-        ]
+        frames = [_rows(storage, name, file).filter(chosen) for file in files if _overlaps(file, key, first, last)]
         yield pl.concat([table.empty(), *frames]).sort(table.sort_by, maintain_order=True)
+
+
+def _rows(storage: Storage, name: str, file: LiveFile) -> pl.DataFrame:
+    storage.store.fetch(name, file.path)
+    return read_file(storage.layout.table_path(name), TABLES[name], file.path, file.partition)
 
 
 def _overlaps(file: LiveFile, key: str, first: str, last: str) -> bool:

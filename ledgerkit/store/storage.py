@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ledgerkit import tables
 from ledgerkit.store.database import Database
-from ledgerkit.store.layout import Layout, create_layout, is_ledger, open_layout
+from ledgerkit.store.layout import Layout, Where, create_layout, is_ledger, open_layout
 
 if TYPE_CHECKING:
     from ledgerkit.store.delta import DeltaStore
@@ -29,17 +28,17 @@ class Storage:
 
 
 def open_storage(
-    root: Path,
+    at: Where,
     *,
     create: bool,
     key: bytes | None = None,
     count_tokens: Callable[[list[str]], list[int]],
     random: Callable[[int], bytes] = os.urandom,
 ) -> Storage:
-    """Opens the ledger in a folder, or makes one.
+    """Opens a ledger, or makes one.
 
     Args:
-        root: The folder.
+        at: Where it is.
         create: Make a ledger if there is none.
         key: Key of the content ids of a new ledger; random if not given.
         count_tokens: Token counts of many texts (for messages in journals).
@@ -53,7 +52,7 @@ def open_storage(
     from ledgerkit.store.delta import DeltaStore
     from ledgerkit.store.journaled import Journals
 
-    layout = open_layout(root) if is_ledger(root) or not create else create_layout(root, key=key)
+    layout = open_layout(at) if is_ledger(at) or not create else create_layout(at, key=key)
     if layout.version < tables.LAYOUT_VERSION:
         from ledgerkit.store.migration import migrate
 

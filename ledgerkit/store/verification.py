@@ -164,8 +164,8 @@ def _check_history(storage: Storage, wanted: _Wanted, seen: _Seen, report: Verif
 
 def _batches(storage: Storage, name: str, file: LiveFile) -> Iterator[pl.DataFrame]:
     """A file in pieces, its pages checked against their checksums."""
-    table, folder = tables.TABLES[name], storage.layout.table_path(name)
-    for frame in read_batches(folder / file.path, _BATCH_ROWS):
+    table = tables.TABLES[name]
+    for frame in read_batches(storage.store.fetch(name, file.path, anew=True), _BATCH_ROWS):
         yield complete(frame, table, file.partition)
 
 
