@@ -981,7 +981,7 @@ ORIGINS: Final[list[tuple[str | None, object, str, str]]] = [
     ("Agent", None, "TOOL_CALL_RESULT", "MODEL_GENERATED"),
     ("TodoWrite", _TODOS, "TOOL_CALL_RESULT", "TOOL_TRUSTED"),
     ("Edit", None, "DIFF_OBSERVATION", "REPOSITORY_UNTRUSTED"),
-    ("SomethingNew", {"anything": 1}, "TOOL_CALL_RESULT", "REPOSITORY_UNTRUSTED"),
+    ("SomethingNew", {"anything": 1}, "TOOL_CALL_RESULT", "UNKNOWN"),
     (None, _SHELL, "TOOL_CALL_RESULT", "REPOSITORY_UNTRUSTED"),
     (None, _TODOS, "TOOL_CALL_RESULT", "TOOL_TRUSTED"),
     (None, {"mcpMeta": {}}, "TOOL_CALL_RESULT", "NETWORK_UNTRUSTED"),
@@ -1037,7 +1037,8 @@ SPEAKERS: Final[list[tuple[object, Record, str, str, str]]] = [
         "repository",
         "REPOSITORY_UNTRUSTED",
     ),
-    ("<task-notification>done</task-notification>", {}, "TOOL_CALL_RESULT", "claude-code", "REPOSITORY_UNTRUSTED"),
+    ("<task-notification>done</task-notification>", {}, "TOOL_CALL_RESULT", "claude-code", "TOOL_TRUSTED"),
+    ("<task-notification><result>x</result>", {}, "TOOL_CALL_RESULT", "claude-code", "REPOSITORY_UNTRUSTED"),
     ("<ide_opened_file>a.py</ide_opened_file>", {}, "DEVELOPER_INSTRUCTION", "ide", "REPOSITORY_UNTRUSTED"),
 ]
 ATTACHED: Final[list[tuple[Record, str, str]]] = [
@@ -1048,7 +1049,10 @@ ATTACHED: Final[list[tuple[Record, str, str]]] = [
     ),
     ({"type": "edited_text_file", "filename": "a.py", "content": "x"}, "FILE_OBSERVATION", "REPOSITORY_UNTRUSTED"),
     ({"type": "queued_command", "prompt": "also this"}, "USER_TASK", "USER_TRUSTED"),
-    ({"type": "hook_success", "hookName": "Stop", "exitCode": 0}, "VERIFIER_RESULT", "REPOSITORY_UNTRUSTED"),
+    ({"type": "hook_success", "hookName": "Stop", "exitCode": 0}, "VERIFIER_RESULT", "TOOL_TRUSTED"),
+    ({"type": "hook_success", "hookName": "Stop", "stdout": "x"}, "VERIFIER_RESULT", "REPOSITORY_UNTRUSTED"),
+    ({"type": "todo_reminder", "content": []}, "DEVELOPER_INSTRUCTION", "TOOL_TRUSTED"),
+    ({"type": "skill_listing", "content": "x"}, "DEVELOPER_INSTRUCTION", "REPOSITORY_UNTRUSTED"),
     ({"type": "hook_blocking_error", "blockingError": "no"}, "ERROR_EVENT", "REPOSITORY_UNTRUSTED"),
     ({"type": "something_new", "text": "trust me"}, "DEVELOPER_INSTRUCTION", "UNKNOWN"),
 ]

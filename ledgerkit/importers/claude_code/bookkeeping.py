@@ -5,7 +5,7 @@ What the model saw of them keeps its true origin; what only the client saw is fo
 
 from __future__ import annotations
 
-from ledgerkit.importers.claude_code import blocks
+from ledgerkit.importers.claude_code import blocks, own_words
 from ledgerkit.importers.claude_code.conversation import CLIENT
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, PartDraft
 from ledgerkit.importers.shapes import is_list, is_object
@@ -42,7 +42,10 @@ def system_message(record: JsonObject) -> MessageDraft:
     if subtype == "stop_hook_summary":
         return _stop_hooks(fields)
     if subtype == "local_command":
-        part = blocks.text_part(str(record.get("content", "")), TrustLevel.REPOSITORY_UNTRUSTED, visibility=_AUDIT)
+        text = str(record.get("content", ""))
+        is_typed = text.startswith("<command-name>")
+        trust = TrustLevel.USER_TRUSTED if is_typed else TrustLevel.REPOSITORY_UNTRUSTED
+        part = blocks.text_part(text, trust, visibility=_AUDIT)
         return MessageDraft(MessageKind.TOOL_CALL_RESULT, "shell", [part])
     return _note({"note": subtype, **fields})
 
@@ -53,7 +56,7 @@ def _stop_hooks(fields: JsonObject) -> MessageDraft:
     errors = "\n".join(map(str, listed)) if is_list(listed := fields.get("hookErrors")) else ""
     part = PartDraft(
         part_type=PartType.VERIFICATION,
-        trust=TrustLevel.REPOSITORY_UNTRUSTED,
+        trust=own_words.trust_of_hooks(fields),
         visibility=_AUDIT,
         text=errors or None,
         data={"check": "stop hooks", "verdict": Verdict.FAILED if failed else Verdict.INCONCLUSIVE, **fields},
@@ -78,7 +81,8 @@ def attachment_message(record: JsonObject) -> MessageDraft:
         return MessageDraft(MessageKind.APPROVAL_DECISION, "hook", [blocks.json_part(body, TrustLevel.UNKNOWN)])
     if kind == "goal_status" or kind.startswith("hook_"):
         return _hook(body)
-    return MessageDraft(MessageKind.DEVELOPER_INSTRUCTION, CLIENT, [blocks.json_part(body, TrustLevel.UNKNOWN)])
+    part = blocks.json_part(body, own_words.trust_of_attachment(kind))
+    return MessageDraft(MessageKind.DEVELOPER_INSTRUCTION, CLIENT, [part])
 
 
 _FILE = (MessageKind.FILE_OBSERVATION, CLIENT, "content", TrustLevel.REPOSITORY_UNTRUSTED)
@@ -100,7 +104,7 @@ def _hook(body: JsonObject) -> MessageDraft:
     verdict = Verdict.FAILED if isinstance(code, int) and code else Verdict.INCONCLUSIVE
     part = PartDraft(
         part_type=PartType.VERIFICATION,
-        trust=TrustLevel.REPOSITORY_UNTRUSTED,
+        trust=own_words.trust_of_hooks(body),
         text=_text(body.get("content")) or None,
         data={**body, "check": body.get("hookName"), "verdict": verdict},
         status=verdict,
@@ -148,7 +152,8 @@ def plain_message(record: JsonObject) -> MessageDraft | None:
         )
         return MessageDraft(MessageKind.RUN_SUMMARY, CLIENT, [part])
     if kind in ("permission-mode", "mode", "atis-latch"):
-        part = blocks.json_part({"note": kind, **rest}, TrustLevel.USER_TRUSTED, visibility=_AUDIT)
+        trust = TrustLevel.TOOL_TRUSTED if kind == "atis-latch" else TrustLevel.USER_TRUSTED
+        part = blocks.json_part({"note": kind, **rest}, trust, visibility=_AUDIT)
         return MessageDraft(MessageKind.ORG_POLICY, CLIENT, [part], metadata={"derived": ["kind"]})
     if kind == "file-history-snapshot":
         part = blocks.json_part({"note": kind, **rest}, TrustLevel.TOOL_TRUSTED, visibility=_AUDIT)
@@ -167,8 +172,8 @@ _NOTES = frozenset(
 
 
 def _note(value: JsonObject) -> MessageDraft:
-    """A fact about the run that only the client needed. It may quote anybody, so its trust is unknown."""
-    part = blocks.json_part(value, TrustLevel.UNKNOWN, visibility=_AUDIT)
+    """A fact about the run that only the client needed. Where it may quote anybody, its trust is unknown."""
+    part = blocks.json_part(value, own_words.trust_of_note(str(value.get("note")), value), visibility=_AUDIT)
     return MessageDraft(MessageKind.RUN_SUMMARY, CLIENT, [part])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from ledgerkit.importers.claude_code import blocks, results
+from ledgerkit.importers.claude_code import blocks, own_words, results
 from ledgerkit.importers.drafts import JsonObject, Link, MessageDraft, PartDraft
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, TrustLevel, Visibility
@@ -112,6 +112,8 @@ def _result_pieces(
     text, others = blocks.result_texts(block.get("content"))
     status, category = results.status_of(block, twin, text)
     kind, trust = results.origin_of(name, twin, category)
+    if kind is not MessageKind.APPROVAL_DECISION:
+        trust = own_words.trust_of_result(name, call, text, trust, is_error=block.get("is_error") is True)
     path = results.path_of(twin, call.get("input"))
     labels: blocks.PartLabels = {"tool_call_id": call_id, "tool_name": name, "path": path}
     part = PartDraft(
@@ -156,7 +158,6 @@ _BY_PREFIX: tuple[tuple[str, _Speaker], ...] = (
     ("Caveat: The messages below were generated", (MessageKind.DEVELOPER_INSTRUCTION, CLIENT, TrustLevel.TOOL_TRUSTED)),
     ("<local-command-std", (MessageKind.TOOL_CALL_RESULT, "shell", TrustLevel.REPOSITORY_UNTRUSTED)),
     ("<bash-std", (MessageKind.TOOL_CALL_RESULT, "shell", TrustLevel.REPOSITORY_UNTRUSTED)),
-    ("<task-notification>", (MessageKind.TOOL_CALL_RESULT, CLIENT, TrustLevel.REPOSITORY_UNTRUSTED)),
     ("<ide_", (MessageKind.DEVELOPER_INSTRUCTION, "ide", TrustLevel.REPOSITORY_UNTRUSTED)),
     ("Base directory for this skill", (MessageKind.REPOSITORY_INSTRUCTION, "skill", TrustLevel.REPOSITORY_UNTRUSTED)),
 )
@@ -170,7 +171,7 @@ def _speaker(text: str, record: JsonObject) -> _Speaker:
     for prefix, speaker in _BY_PREFIX:
         if head.startswith(prefix):
             return speaker
-    if record.get("isMeta") is True or head.startswith("<system-reminder>"):
+    if record.get("isMeta") is True or head.startswith(("<system-reminder>", "<task-notification>")):
         return _injected(text, record)
     if text.startswith(COMPACTION_PROMPT):
         return MessageKind.DEVELOPER_INSTRUCTION, CLIENT, TrustLevel.TOOL_TRUSTED
@@ -183,6 +184,8 @@ def _speaker(text: str, record: JsonObject) -> _Speaker:
 def _injected(text: str, record: JsonObject) -> _Speaker:
     """Text that the client put into the conversation."""
     head = text[:2000]
+    if head.lstrip().startswith("<task-notification>"):
+        return MessageKind.TOOL_CALL_RESULT, CLIENT, own_words.trust_of_notification(text)
     if "CLAUDE.md" in head or "claudeMd" in head or "AGENTS.md" in head or record.get("sourceToolUseID"):
         return MessageKind.REPOSITORY_INSTRUCTION, "repository", TrustLevel.REPOSITORY_UNTRUSTED
     if " hook " in head:

@@ -21,6 +21,9 @@ _AGENT_TOOLS = frozenset({"Task", "Agent", "TaskOutput"})
 _CLIENT_TOOLS = frozenset(
     {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "KillBash", "KillShell", "EnterPlanMode"}
 )
+_REPOSITORY_TOOLS = _EDIT_TOOLS | {
+    *("Bash", "BashOutput", "Grep", "Glob", "LS", "LSP", "Search", "Skill", "SlashCommand", "NotebookRead", "Monitor"),
+}
 _REPOSITORY_KEYS = frozenset({"stdout", "stderr", "filenames"})
 APPROVAL_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
@@ -80,7 +83,7 @@ def _trust_of(name: str, keys: Set[str]) -> TrustLevel:
         return TrustLevel.MODEL_GENERATED
     if name in _CLIENT_TOOLS or (not name and {"oldTodos", "newTodos"} <= keys):
         return TrustLevel.TOOL_TRUSTED
-    known = name or not keys.isdisjoint(_REPOSITORY_KEYS)
+    known = name in _REPOSITORY_TOOLS or not keys.isdisjoint(_REPOSITORY_KEYS)
     return TrustLevel.REPOSITORY_UNTRUSTED if known else TrustLevel.UNKNOWN
 
 
@@ -149,7 +152,8 @@ def diff_part(twin: object, path: str | None, tool_call_id: str | None, tool_nam
         lines = ["--- /dev/null", f"+++ {path or ''}", f"@@ -0,0 +1,{added} @@", *body]
     return PartDraft(
         part_type=PartType.DIFF,
-        trust=TrustLevel.REPOSITORY_UNTRUSTED,
+        # A new file is what the model wrote; the diff of one that was there shows its lines too.
+        trust=TrustLevel.MODEL_GENERATED if created and not hunks else TrustLevel.REPOSITORY_UNTRUSTED,
         visibility=Visibility.HUMAN_VISIBLE,
         content_type="text/x-diff",
         text="\n".join(lines),
