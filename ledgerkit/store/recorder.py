@@ -28,7 +28,7 @@ from ledgerkit.store.messagerows import said
 from ledgerkit.store.sealing import Sealing, seal, standing_of
 from ledgerkit.store.storage import Storage
 
-SEAL_BYTES: Final = 16 * 1024 * 1024
+SEAL_BYTES: Final = 4 * 1024 * 1024
 _KEYS: Final = """
     select idempotency_key, message_id from sealed_history where session_id = $session_id and run_id = $run_id
     and part_index = 0 and idempotency_key is not null
@@ -184,14 +184,17 @@ class Recorder:
         payloads: list[bytes] = []
         keys: dict[str, AgentMessage] = {}
         moment = self._clock()
+        stamp = moment.isoformat()
+        drawn = self._sealing.random(10 * len(commands))
         for command in commands:
             key = command.idempotency_key
             if key is not None and (there := keys.get(key) or self._keys.get(key)) is not None:
                 messages.append(self._same(command, there))
                 continue
-            message_id = uuid7(moment, self._sealing.random(10))
-            message = command.placed(message_id=message_id, sequence_no=self._next + len(payloads), created_at=moment)
-            payloads.append(message.to_json())
+            number = self._next + len(payloads)
+            message_id = uuid7(moment, drawn[10 * len(messages) : 10 * len(messages) + 10])
+            message = command.placed(message_id=message_id, sequence_no=number, created_at=moment)
+            payloads.append(command.placed_json(message_id, number, stamp))
             messages.append(message)
             if key is not None:
                 keys[key] = message
