@@ -30,11 +30,15 @@ class Node(StrEnum):
 
 
 class Blob(msgspec.Struct, frozen=True, gc=False):
-    """A content that is to be kept as an artifact."""
+    """A content that is to be kept as an artifact.
+
+    Attributes:
+        label: ``None`` until something has scanned it; what nobody scans is kept as restricted.
+    """
 
     content: bytes
     media_type: str
-    label: ArtifactLabel = ArtifactLabel.RESTRICTED
+    label: ArtifactLabel | None = None
 
 
 class PartDraft(msgspec.Struct):
@@ -43,6 +47,7 @@ class PartDraft(msgspec.Struct):
     Attributes:
         measured: Content to measure and hash where it is not kept (hidden reasoning).
         blobs: Contents to keep as artifacts.
+        label: Label of the artifact that a long text or its data becomes.
     """
 
     part_type: PartType
@@ -63,6 +68,7 @@ class PartDraft(msgspec.Struct):
     evidence_refs: list[str] | None = None
     measured: str | None = None
     blobs: list[Blob] | None = None
+    label: ArtifactLabel | None = None
 
 
 class UsageDraft(msgspec.Struct, gc=False):

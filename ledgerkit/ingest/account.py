@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import polars as pl
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ledgerkit import tables
 from ledgerkit.importers.drafts import Quarantined
@@ -70,7 +70,7 @@ class FileState:
             else:
                 self.quarantine.append(Quarantined(**entry))
 
-    def row(self, import_id: str, imported_at: int) -> dict[str, Any]:
+    def row(self, import_id: str, imported_at: int, redaction: str) -> dict[str, Any]:
         """The row of ``imports``."""
         fates = sorted((key, count) for key, count in self.fates.items() if count)
         return {
@@ -90,14 +90,14 @@ class FileState:
             "quarantine": [msgspec.structs.asdict(entry) for entry in self.quarantine],
             "sessions": self.sessions,
             "record_keys": self.record_keys,
-            "redaction": "off",
+            "redaction": redaction,
             "imported_at": imported_at,
         }
 
 
-def import_rows(states: list[FileState], import_id: str, imported_at: int) -> pl.DataFrame:
+def import_rows(states: list[FileState], import_id: str, imported_at: int, redaction: str) -> pl.DataFrame:
     """Rows of ``imports`` for some files."""
-    return tables.IMPORTS.frame(state.row(import_id, imported_at) for state in states)
+    return tables.IMPORTS.frame(state.row(import_id, imported_at, redaction) for state in states)
 
 
 class ImportAccount(BaseModel):
@@ -112,6 +112,8 @@ class ImportAccount(BaseModel):
         unsupported: Paths of no known format.
         new_messages: Messages added to the history.
         runs: Runs that are new or have new messages.
+        redaction: What was done about secrets: ``on`` (replaced), ``audit`` (counted), ``off``.
+        secrets: Secrets that were found, by type.
     """
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
@@ -127,6 +129,8 @@ class ImportAccount(BaseModel):
     quarantined: int
     new_messages: int
     runs: int
+    redaction: str = "off"
+    secrets: dict[str, int] = Field(default_factory=dict[str, int])
     details: pl.DataFrame
     """One row a file, type, fate and reason: ``path, record_type, fate, reason, count``."""
     damage: pl.DataFrame

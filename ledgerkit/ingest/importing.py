@@ -20,6 +20,7 @@ from ledgerkit import tokens
 from ledgerkit.importers.drafts import Node, ParsedFile, RecordDraft
 from ledgerkit.ingest.account import Fate, FileState, ImportAccount, import_rows
 from ledgerkit.ingest.lineage import record_key
+from ledgerkit.ingest.redacting import RedactionMode, RedactionTally, Redactor, redact_records
 from ledgerkit.ingest.sessions import Batch, SessionIntake
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
 from ledgerkit.ingest.writing import write_batch
@@ -47,6 +48,8 @@ class ImportOptions:
         random: Gives so many random bytes (for the salts of commitments).
         keep_reasoning: Keep hidden reasoning as restricted artifacts.
         batch_bytes: Source bytes a commit.
+        redactor: Removes secrets; ``None`` to look for none.
+        redaction: What is done about secrets.
     """
 
     import_id: str
@@ -54,6 +57,8 @@ class ImportOptions:
     random: Callable[[int], bytes] = os.urandom
     keep_reasoning: bool = False
     batch_bytes: int = BATCH_BYTES
+    redactor: Redactor | None = None
+    redaction: RedactionMode = RedactionMode.OFF
 
 
 def import_files(
@@ -74,7 +79,7 @@ def _import(storage: Storage, files: list[Path], options: ImportOptions, progres
     planned = [plan(path, known.get(str(path))) for path in files]
     sources = [source for source in planned if source is not None]
     total = sum(source.size - source.offset for source in sources)
-    tally = _Tally(unchanged=len(planned) - len(sources))
+    tally = _Tally(unchanged=len(planned) - len(sources), redaction=_redaction(options))
     counter = tokens.TokenCounter()
     done = 0
     for number, group in enumerate(_batches(sources, options.batch_bytes)):
@@ -87,20 +92,35 @@ def _import(storage: Storage, files: list[Path], options: ImportOptions, progres
                 progress(done, total, str(source.path))
         tally.states += [reading.state for reading in readings]
         with exclusive(storage.layout, COMMIT_LOCK):
-            tally.add(_write(storage, readings, batch, counter))
+            tally.add(_write(storage, readings, batch, counter, (options.redactor, tally.redaction)))
     return tally.account(options.import_id)
 
 
+def _redaction(options: ImportOptions) -> RedactionTally:
+    if options.redactor is None:
+        return RedactionTally(RedactionMode.OFF)
+    return RedactionTally(options.redaction, options.redactor.key_id)
+
+
 def _write(
-    storage: Storage, readings: list[_Reading], batch: Batch, counter: tokens.TokenCounter
+    storage: Storage,
+    readings: list[_Reading],
+    batch: Batch,
+    counter: tokens.TokenCounter,
+    redaction: tuple[Redactor | None, RedactionTally],
 ) -> tuple[int, set[str]]:
     """Commits a batch, and the account after it. The commit lock is held: what the ledger has stays as it is seen."""
     met = {record.session for r in readings if r.parsed for record in r.parsed.records if record.session}
     seal_journals(storage, Sealing(counter.count_many, batch.random), now=batch.now, sessions=met)
     _count_all(readings, batch, storage.database)
-    written = write_batch(storage, batch, counter)
+    redactor, tally = redaction
+    if redactor is not None:
+        for session in batch.sessions():
+            redact_records([new.draft for new in session.new.values()], redactor, tally)
+    written = write_batch(storage, batch, counter, tally.key_id)
     states = [reading.state for reading in readings if reading.parsed is not None]
-    storage.store.append("imports", import_rows(states, batch.import_id, batch.microseconds), batch.transactions)
+    rows = import_rows(states, batch.import_id, batch.microseconds, tally.mode)
+    storage.store.append("imports", rows, batch.transactions)
     return written
 
 
@@ -241,8 +261,9 @@ class _Ordinals:
 class _Tally:
     """Sums up an import."""
 
-    def __init__(self, unchanged: int) -> None:
+    def __init__(self, unchanged: int, redaction: RedactionTally) -> None:
         self.unchanged = unchanged
+        self.redaction = redaction
         self.states: list[FileState] = []
         self.messages = 0
         self.runs: set[str] = set()
@@ -264,6 +285,8 @@ class _Tally:
             records=sum(sum(s.fates.values()) for s in read),
             new_messages=self.messages,
             runs=len(self.runs),
+            redaction=self.redaction.mode.value,
+            secrets=dict(sorted(self.redaction.counts.items())),
             details=pl.DataFrame(details, _DETAILS, orient="row"),
             damage=pl.DataFrame(damage, _DAMAGE, orient="row"),
             **totals,

@@ -119,8 +119,8 @@ class RowBuilder:
             row |= {"content_id": self.contents.content_id(raw), "byte_count": len(raw)}
             self._counted.append(content)
             self._counted_at.append(len(self._rows))
-        row["text"] = self.contents.inlined(part.text, part.content_type, refs)
-        row["data"] = self.contents.inlined_json(data, refs)
+        row["text"] = self.contents.inlined(part.text, part.content_type, refs, part.label)
+        row["data"] = self.contents.inlined_json(data, refs, part.label)
         row["artifact_refs"] = refs or None
         return row
 

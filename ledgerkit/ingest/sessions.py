@@ -7,7 +7,7 @@ revision, whole. Either way the current rows of a session are a function of the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -159,6 +159,12 @@ class Batch:
     def transactions(self) -> dict[str, int]:
         """What makes sure that the batch is written once."""
         return {f"{self.import_id}/{self.number}": 1}
+
+    def sessions(self) -> Iterator[Session]:
+        """Its sessions, in a fixed order."""
+        for _, intake in sorted(self.intakes.items()):
+            for _, session in sorted(intake.sessions.items()):
+                yield session
 
     def intake(self, database: Database, log_format: str) -> SessionIntake:
         """The intake of a format."""

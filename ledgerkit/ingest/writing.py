@@ -28,7 +28,9 @@ NO_DATE: Final = "1970-01-01"
 _LABELS: Final = ("step", "visible_from", "parent_message_id")
 
 
-def write_batch(storage: Storage, batch: Batch, counter: tokens.TokenCounter) -> tuple[int, set[str]]:
+def write_batch(
+    storage: Storage, batch: Batch, counter: tokens.TokenCounter, key_id: str | None = None
+) -> tuple[int, set[str]]:
     """Writes what is new in a batch. The caller holds the commit lock.
 
     Returns:
@@ -43,7 +45,7 @@ def write_batch(storage: Storage, batch: Batch, counter: tokens.TokenCounter) ->
         for _, session in sorted(intake.sessions.items()):
             if session.new or session.has_new_order:
                 writing.session(log_format, intake, session)
-    prepared = iter([Commit(writing.history(), writing.run_rows(), builder.contents, batch.import_id)])
+    prepared = iter([Commit(writing.history(), writing.run_rows(), builder.contents, batch.import_id, key_id)])
 
     def prepare() -> Commit:
         # Places in runs were given by what the ledger held; if that is no longer so, the batch has to begin anew.

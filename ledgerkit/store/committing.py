@@ -19,6 +19,7 @@ from ledgerkit.store.contents import Contents
 from ledgerkit.store.delta import StaleHeadError
 from ledgerkit.store.heads import checkpoint
 from ledgerkit.store.integrity.leaves import Heads, RunKey, with_message_leaves, with_run_leaves
+from ledgerkit.store.redactions import redaction_rows
 from ledgerkit.store.storage import Storage
 
 _ATTEMPTS: Final = 20
@@ -38,12 +39,14 @@ class Commit:
         runs: Rows of ``runs``, without proof columns.
         contents: Its artifacts.
         import_id: The import that brings it; ``None`` for a seal.
+        key_id: Which key its placeholders were made with; ``None`` if nothing was redacted.
     """
 
     history: pl.DataFrame
     runs: pl.DataFrame
     contents: Contents
     import_id: str | None = None
+    key_id: str | None = None
 
 
 def write_commit(
@@ -85,7 +88,9 @@ def write_commit(
 
 def _write(storage: Storage, commit: Commit, transactions: Mapping[str, int], random: Callable[[int], bytes]) -> None:
     store, database = storage.store, storage.database
-    store.append("artifacts", commit.contents.rows(database, commit.import_id), transactions)
+    artifacts = commit.contents.frame(commit.import_id)
+    store.append("artifacts", commit.contents.fresh(database, artifacts), transactions)
+    store.append("redactions", redaction_rows(commit.history, artifacts, commit.key_id), transactions)
     if commit.runs.height:
         store.append("runs", with_run_leaves(commit.runs, store.size("runs"), random), transactions)
     if commit.history.height:

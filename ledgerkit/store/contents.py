@@ -30,42 +30,44 @@ class Contents:
         """Keyed hash of a content."""
         return self._layout.content_id(content)
 
-    def keep(self, content: bytes, media_type: str, label: ArtifactLabel = ArtifactLabel.RESTRICTED) -> str:
+    def keep(self, content: bytes, media_type: str, label: ArtifactLabel | None = None) -> str:
         """Keeps a content as an artifact.
 
-        Content that nobody has scanned for secrets is restricted: kept, never projected.
+        Content that nobody has scanned for secrets has no label, and is restricted: kept, never projected.
 
         Returns:
             Its content id.
         """
         content_id = self.content_id(content)
-        self._kept.setdefault(content_id, (content, media_type, label))
+        self._kept.setdefault(content_id, (content, media_type, label or ArtifactLabel.RESTRICTED))
         return content_id
 
-    def inlined(self, text: str | None, content_type: str, refs: list[str]) -> str | None:
+    def inlined(
+        self, text: str | None, content_type: str, refs: list[str], label: ArtifactLabel | None = None
+    ) -> str | None:
         """The text for the row: all of it, or its head, and then ``refs`` gets the artifact of the whole."""
         if text is None or not _is_long(text):
             return text
-        refs.append(self.keep(text.encode(), content_type))
+        refs.append(self.keep(text.encode(), content_type, label))
         return text[:HEAD_CHARS]
 
-    def inlined_json(self, data: str | None, refs: list[str]) -> str | None:
+    def inlined_json(self, data: str | None, refs: list[str], label: ArtifactLabel | None = None) -> str | None:
         """The JSON text for the row: all of it, or an object with the artifact of the whole and its head."""
         if data is None or not _is_long(data):
             return data
-        refs.append(self.keep(data.encode(), "application/json"))
+        refs.append(self.keep(data.encode(), "application/json", label))
         return json.dumps({"artifact": refs[-1], "head": data[:HEAD_CHARS]}, ensure_ascii=False)
 
-    def rows(self, database: Database, import_id: str | None) -> pl.DataFrame:
-        """The artifacts that the stored tables do not hold yet, as rows of ``artifacts``."""
-        frame = self.frame(import_id)
-        if frame.is_empty():
-            return frame
-        ids = frame["content_id"].to_list()
+    @staticmethod
+    def fresh(database: Database, artifacts: pl.DataFrame) -> pl.DataFrame:
+        """Those artifacts that the stored tables do not hold yet."""
+        if artifacts.is_empty():
+            return artifacts
+        ids = artifacts["content_id"].to_list()
         held = database.sealed(
             "select distinct content_id from sealed_artifacts where list_contains($ids, content_id)", {"ids": ids}
         )
-        return frame.join(held, on="content_id", how="anti", maintain_order="left")
+        return artifacts.join(held, on="content_id", how="anti", maintain_order="left")
 
     def frame(self, import_id: str | None) -> pl.DataFrame:
         """All artifacts that were kept, as rows of ``artifacts``."""

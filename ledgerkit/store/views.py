@@ -238,6 +238,15 @@ CHECKPOINTS: Final = """
     from stored_checkpoints
 """
 
+# A message that an import placed anew stands in several revisions; its placeholders are listed once.
+REDACTIONS: Final = """
+    select r.* replace (h.sequence_no as sequence_no) from stored_redactions r
+        join current_history h on r.message_id = h.message_id and h.part_index = 0
+            and r.session_id = h.session_id and r.run_id = h.run_id
+    qualify row_number() over (
+        partition by r.message_id, r.part_id, r.artifact, r.field, r.start order by r.import_id) = 1
+"""
+
 SNAPSHOTS: Final = "select * from stored_snapshots"
 
 INTERNAL_VIEWS: Final[dict[str, str]] = {
@@ -258,5 +267,6 @@ PUBLIC_VIEWS: Final[dict[str, str]] = {
     "file_changes": FILE_CHANGES,
     "import_files": IMPORT_FILES,
     "checkpoints": CHECKPOINTS,
+    "redactions": REDACTIONS,
     "snapshots": SNAPSHOTS,
 }

@@ -25,7 +25,7 @@ from ledgerkit.tables.schema import (
     View,
     instance,
 )
-from ledgerkit.tables.stored import ARTIFACTS, CHECKPOINTS, HISTORY, IMPORTS, RUNS, SNAPSHOTS, TABLES
+from ledgerkit.tables.stored import ARTIFACTS, CHECKPOINTS, HISTORY, IMPORTS, REDACTIONS, RUNS, SNAPSHOTS, TABLES
 from ledgerkit.tables.views import VIEWS
 
 LAYOUT_VERSION: Final = 2
@@ -42,6 +42,7 @@ __all__ = [
     "LAYOUT_VERSION",
     "MONEY",
     "REAL",
+    "REDACTIONS",
     "RUNS",
     "SMALL_INT",
     "SNAPSHOTS",

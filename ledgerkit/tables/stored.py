@@ -238,4 +238,27 @@ SNAPSHOTS: Final = Table(
     sort_by=("projection_type", "session_id", "run_id", "repository", "snapshot_version"),
 )
 
-TABLES: Final[dict[str, Table]] = {t.name: t for t in (HISTORY, ARTIFACTS, RUNS, IMPORTS, CHECKPOINTS, SNAPSHOTS)}
+REDACTIONS: Final = Table(
+    "redactions",
+    "a placeholder that stands in the place of a secret",
+    (
+        *MESSAGE_KEYS,
+        Column("part_id", TEXT, "The part; null where the placeholder stands in metadata or in an artifact."),
+        Column("artifact", TEXT, "Content id of the artifact that holds it; null where a row does."),
+        Column("field", TEXT, "Column that it stands in, or content."),
+        Column("secret_type", TEXT, "What the secret is."),
+        Column("placeholder", TEXT, "The placeholder."),
+        Column("fingerprint", TEXT, "Keyed hash of the secret, 12 hexadecimal digits: the same secret has the same."),
+        Column("key_id", TEXT, "Which key the fingerprint was made with; null if another program redacted it before."),
+        Column("start", INT, "Where the placeholder begins in the field, in characters."),
+        Column("source_file", TEXT, "File that holds the original; null if the message was appended live."),
+        Column("source_offset", INT, "Byte offset of its record there."),
+        Column("source_line", INT, "Line number of its record there."),
+        Column("import_id", TEXT, "The import that brought it; null if appended live."),
+    ),
+    sort_by=("session_id", "run_id", "sequence_no", "part_id", "field", "start"),
+)
+
+TABLES: Final[dict[str, Table]] = {
+    t.name: t for t in (HISTORY, ARTIFACTS, RUNS, REDACTIONS, IMPORTS, CHECKPOINTS, SNAPSHOTS)
+}

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from ledgerkit.tables.schema import FLAG, INT, REAL, SMALL_INT, TEXT, TEXTS, TIME, Column, View
-from ledgerkit.tables.stored import IMPORTS, MESSAGE, MESSAGE_KEYS, PART, RUN_FACTS, RUN_KEYS, SNAPSHOTS, USAGE
+from ledgerkit.tables.stored import (
+    IMPORTS,
+    MESSAGE,
+    MESSAGE_KEYS,
+    PART,
+    REDACTIONS,
+    RUN_FACTS,
+    RUN_KEYS,
+    SNAPSHOTS,
+    USAGE,
+)
 
 _WHOLE_RUN = Column("is_copy", FLAG, "True where another session holds the original of this record (a fork's history).")
 
@@ -184,6 +194,7 @@ VIEWS: Final[dict[str, View]] = {
                 Column("previous", TEXT, "The checkpoint before it."),
             ),
         ),
+        View("redactions", REDACTIONS.one_row_is, REDACTIONS.columns),
         View("snapshots", SNAPSHOTS.one_row_is, SNAPSHOTS.columns),
     )
 }

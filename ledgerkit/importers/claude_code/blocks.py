@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from ledgerkit.importers.drafts import Blob, JsonObject, PartDraft
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text
 from ledgerkit.protocol.toolcalls import arguments_hash
-from ledgerkit.protocol.vocabulary import PartType, ToolStatus, TrustLevel, Visibility
+from ledgerkit.protocol.vocabulary import ArtifactLabel, PartType, ToolStatus, TrustLevel, Visibility
 
 JSON_TYPE = "application/json"
 UNNAMED = "unnamed"
@@ -90,7 +90,7 @@ def reasoning_part(block: JsonObject, *, keep: bool) -> PartDraft:
         visibility=Visibility.AUDIT_ONLY,
         data={"hidden_reasoning": "kept" if keep and text else "measured", "sealed_bytes": sealed_bytes},
         measured=text,
-        blobs=[Blob(text.encode(), "text/plain")] if keep and text else None,
+        blobs=[Blob(text.encode(), "text/plain", ArtifactLabel.RESTRICTED)] if keep and text else None,
     )
 
 

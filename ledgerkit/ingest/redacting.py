@@ -1,0 +1,238 @@
+"""Redaction on the way in: all strings of a session's new records, in two passes, before anything is written.
+
+A value that is recognised as a secret in one place is removed in every place of the session: in texts, in arguments
+and results, in file contents that become artifacts, in metadata and in what is known about the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from ledgerkit.importers.drafts import Blob, MessageDraft, PartDraft, RecordDraft
+from ledgerkit.importers.shapes import is_list, is_object
+from ledgerkit.protocol.toolcalls import arguments_hash
+from ledgerkit.protocol.vocabulary import ArtifactLabel, PartType, Visibility
+
+_TEXTUAL: Final = ("text/", "application/json", "application/xml", "application/yaml", "application/x-")
+_FACTS: Final = ("working_directory", "branch", "repository", "title", "task_id")
+
+
+class RedactionMode(StrEnum):
+    """What an import does about secrets."""
+
+    ON = "on"
+    """They are replaced; none reaches the ledger."""
+    AUDIT = "audit"
+    """They are counted and stay."""
+    OFF = "off"
+    """Nobody looks."""
+
+
+class Found(Protocol):
+    """A secret that was found."""
+
+    @property
+    def text_index(self) -> int:
+        """The text that it stands in."""
+        ...
+
+    @property
+    def type(self) -> str:
+        """What it is."""
+        ...
+
+
+class Redacted(Protocol):
+    """Texts without secrets."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The texts, in their order."""
+        ...
+
+    @property
+    def replacements(self) -> Sequence[Found]:
+        """What was found."""
+        ...
+
+
+class Redactor(Protocol):
+    """Removes secrets from the texts of a run."""
+
+    @property
+    def key_id(self) -> str:
+        """Which key the fingerprints were made with."""
+        ...
+
+    def redact(self, texts: Sequence[str]) -> Redacted:
+        """Removes secrets: a value that is recognised in one text is removed in all of them."""
+        ...
+
+
+@dataclass(slots=True)
+class RedactionTally:
+    """What was found in an import.
+
+    Attributes:
+        mode: What was done about it.
+        key_id: Which key the fingerprints were made with; ``None`` if nothing was looked for.
+        counts: Secrets by type.
+    """
+
+    mode: RedactionMode
+    key_id: str | None = None
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A place that holds strings: what they are, and how they are put back."""
+
+    strings: list[str]
+    put: Callable[[list[str]], None]
+    owner: PartDraft | None = None
+    is_blob: bool = False
+
+
+def redact_records(records: Iterable[RecordDraft], redactor: Redactor, tally: RedactionTally) -> None:
+    """Redacts the records of a session in place.
+
+    Args:
+        records: Records that are new to the ledger, of one session.
+        redactor: Removes secrets.
+        tally: Counts what was found; in audit mode nothing is changed.
+    """
+    slots = [slot for record in records for slot in _slots(record)]
+    texts = [text for slot in slots for text in slot.strings]
+    result = redactor.redact(texts)
+    for found in result.replacements:
+        tally.counts[found.type] = tally.counts.get(found.type, 0) + 1
+    touched = {found.text_index for found in result.replacements}
+    begin = 0
+    for slot in slots:
+        end = begin + len(slot.strings)
+        is_hit = any(index in touched for index in range(begin, end))
+        if (slot.is_blob and not is_hit) or (tally.mode is RedactionMode.ON and is_hit):
+            slot.put(list(result.texts[begin:end]))
+        if slot.owner is not None:
+            _label(slot.owner, is_hit=is_hit, mode=tally.mode)
+        begin = end
+
+
+def _label(part: PartDraft, *, is_hit: bool, mode: RedactionMode) -> None:
+    """A part that was scanned is safe, one that lost a secret redacted, and seen in that form."""
+    if is_hit:
+        part.label = ArtifactLabel.REDACTED if mode is RedactionMode.ON else ArtifactLabel.RESTRICTED
+        if mode is RedactionMode.ON and part.visibility is Visibility.MODEL_VISIBLE:
+            part.visibility = Visibility.REDACTED
+    elif part.label is None:
+        part.label = ArtifactLabel.SAFE
+
+
+def _slots(record: RecordDraft) -> Iterator[_Slot]:
+    for message in record.messages:
+        yield from _message_slots(message)
+    facts = record.facts
+    if facts is not None:
+        names = [name for name in _FACTS if getattr(facts, name)]
+
+        def put_facts(new: list[str]) -> None:
+            record.facts = msgspec.structs.replace(facts, **dict(zip(names, new, strict=True)))
+
+        yield _Slot([getattr(facts, name) for name in names], put_facts)
+
+
+def _message_slots(message: MessageDraft) -> Iterator[_Slot]:
+    if message.metadata:
+
+        def put_metadata(new: list[str]) -> None:
+            message.metadata = _rebuilt(message.metadata, iter(new))
+
+        yield _Slot(list(_strings(message.metadata)), put_metadata)
+    for name, blob in message.attached.items():
+        if (text := _text_of(blob)) is not None:
+            yield _Slot([text], _attached_putter(message, name, blob), is_blob=True)
+    for part in message.parts:
+        yield from _part_slots(part)
+
+
+def _attached_putter(message: MessageDraft, name: str, blob: Blob) -> Callable[[list[str]], None]:
+    def put(new: list[str]) -> None:
+        message.attached = {**message.attached, name: _blob_with(blob, new[0])}
+
+    return put
+
+
+def _part_slots(part: PartDraft) -> Iterator[_Slot]:
+    plain = [name for name in ("text", "summary", "path") if getattr(part, name)]
+
+    def put_plain(new: list[str]) -> None:
+        for name, value in zip(plain, new, strict=True):
+            setattr(part, name, value)
+
+    def put_data(new: list[str]) -> None:
+        part.data = _rebuilt(part.data, iter(new))
+        if part.part_type is PartType.TOOL_CALL and part.arguments_hash is not None:
+            part.arguments_hash = arguments_hash(part.data)  # the hash of what was there could be guessed at
+
+    yield _Slot([getattr(part, name) for name in plain], put_plain, part)
+    if part.data is not None:
+        yield _Slot(list(_strings(part.data)), put_data, part)
+    for number, blob in enumerate(part.blobs or ()):
+        if (text := _text_of(blob)) is not None:
+            yield _Slot([text], _blob_putter(part, number, blob), part, is_blob=True)
+
+
+def _blob_putter(part: PartDraft, number: int, blob: Blob) -> Callable[[list[str]], None]:
+    def put(new: list[str]) -> None:
+        blobs = list(part.blobs or ())
+        blobs[number] = _blob_with(blob, new[0])
+        part.blobs = blobs
+
+    return put
+
+
+def _text_of(blob: Blob) -> str | None:
+    """The text of a content; ``None`` for one that cannot be scanned (an image, an archive)."""
+    if not blob.media_type.startswith(_TEXTUAL):
+        return None
+    try:
+        return blob.content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _blob_with(blob: Blob, text: str) -> Blob:
+    """A content that was scanned: as it was and safe, or with what was put in the place of secrets."""
+    content = text.encode()
+    label = ArtifactLabel.SAFE if content == blob.content else ArtifactLabel.REDACTED
+    return Blob(content, blob.media_type, blob.label or label)
+
+
+def _strings(value: object) -> Iterator[str]:
+    """All strings of a JSON value, keys too, in a fixed order."""
+    if isinstance(value, str):
+        yield value
+    elif is_object(value):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif is_list(value):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _rebuilt(value: Any, strings: Iterator[str]) -> Any:  # noqa: ANN401 - a JSON value
+    """A JSON value with other strings in their places."""
+    if isinstance(value, str):
+        return next(strings)
+    if is_object(value):
+        return {next(strings): _rebuilt(inner, strings) for inner in value.values()}
+    if is_list(value):
+        return [_rebuilt(inner, strings) for inner in value]
+    return value
