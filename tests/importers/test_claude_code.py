@@ -1082,8 +1082,8 @@ def test_an_attachment_is_trusted_as_far_as_where_it_comes_from(house: lk.Ledger
 
 
 def test_a_hook_that_failed_is_a_failed_check_and_one_that_did_not_proves_nothing(house: lk.Ledger) -> None:
-    (verdict,) = rows(house, "verifier_results", "speakers")
-    assert (verdict["verdict"], verdict["source"], verdict["actor"]) == ("inconclusive", "recorded", "hook")
+    verdicts = rows(house, "verifier_results", "speakers")
+    assert {(v["verdict"], v["source"], v["actor"]) for v in verdicts} == {("inconclusive", "recorded", "hook")}
 
 
 def test_a_message_has_the_lowest_trust_and_the_widest_visibility_of_its_parts(house: lk.Ledger) -> None:

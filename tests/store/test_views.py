@@ -51,6 +51,7 @@ def varied_logs(folder: Path) -> None:
     results.returns("r1", [text("first"), image()], toolUseResult={"file": {"filePath": "x"}})
     results.returns("r1", "second")
     results.add("user", message={"role": "user", "content": [tool_result("r2", "boom", is_error=True)]})
+    results.asks("It was [REDACTED_SECRET:password#0123456789ab].")
     results.write(folder / "c.jsonl")
 
 
@@ -63,6 +64,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> lk.Ledger:
     part = {"type": "text", "text": "As it happened.", "trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
     live = {"session_id": "live", "run_id": "main", "kind": "USER_TASK", "actor": "user", "parts": [part]}
     ledger.append(lk.AppendMessageCommand.model_validate(live))
+    ledger.snapshot(str(ledger.sql("select run_id from runs where session_id <> 'live' order by 1 limit 1").item()))
     return ledger
 
 
