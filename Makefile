@@ -64,7 +64,7 @@ bench: setup ## Run the benchmarks
 ifeq ($(BENCHMARKS),)
 	@echo 'There are no benchmarks yet.'
 else
-	@set -e; for file in $(BENCHMARKS); do echo "$$file"; $(BIN)/python "$$file"; done
+	@set -e; for file in $(BENCHMARKS); do echo "$$file"; PYTHONPATH=. $(BIN)/python "$$file"; done
 endif
 
 docs: setup ## Write the pages made from code again, and run the examples in all pages

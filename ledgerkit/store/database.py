@@ -50,6 +50,7 @@ class Database:
         self._journals = journals
         self._versions: Mapping[str, int] = {}
         self._shown: object = None
+        self._copied = -1
         self._is_closed = False
         self._connection = _sandboxed(layout)
 
@@ -132,7 +133,7 @@ class Database:
                 return
             for name, table in tables.TABLES.items():
                 if versions[name] != self._versions.get(name):
-                    source = _source(table, self._store.files(name), self._store.columns(name))
+                    source = _source(table, self._store.files(name), is_uniform=self._store.is_uniform(name))
                     self._connection.execute(f"create or replace view sealed_{name} as {source}")
             self._versions = versions
 
@@ -148,9 +149,12 @@ class Database:
                 union = f" union all by name from journaled_{name}"
             self._connection.execute(f"create or replace view stored_{name} as from sealed_{name}{union}")
         self._keep("open_runs", _NO_RUNS if self._journals is None else self._journals.open_runs)
-        self._connection.execute(f"create or replace table superseding as {views.SUPERSEDING}")
+        for name, sql in views.CACHED.items():
+            self._connection.execute(f"create or replace table {name} as {sql}")
         if self._shown is None:
             self._define_views()
+        else:
+            self._fill_copies()
 
     def _keep(self, name: str, frame: pl.DataFrame) -> None:
         """Keeps a frame as a table in memory."""
@@ -164,10 +168,17 @@ class Database:
         )
         return bool(found.fetchall())
 
+    def _fill_copies(self) -> None:
+        """Copies come of imports alone: what a journal holds makes none."""
+        if self._versions["history"] != self._copied:
+            self._connection.execute(f"create or replace table copies as {views.COPIES}")
+            self._copied = self._versions["history"]
+
     def _define_views(self) -> None:
         connection = self._connection
         for name, sql in views.INTERNAL_VIEWS.items():
             connection.execute(f"create or replace view {name} as {sql}")
+        self._fill_copies()
         for name, sql in views.PUBLIC_VIEWS.items():
             columns = ", ".join(f'"{column}"' for column in tables.VIEWS[name].names)
             connection.execute(f"create or replace view {name} as select {columns} from ({sql})")  # noqa: S608
@@ -223,16 +234,17 @@ def _sandboxed(layout: Layout) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _source(table: tables.Table, files: list[str], stored: set[str]) -> str:
-    """The live files of a table as a query; a column that its version did not have is null."""
+def _source(table: tables.Table, files: list[str], *, is_uniform: bool) -> str:
+    """The live files of a table as a query; a column that a file lacks is null."""
     blank = ", ".join(f'null::{_sql_type(c.type)} as "{c.name}"' for c in table.columns)
     if not files:
         return f"select {blank} where false"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    read = f"read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
     columns = ", ".join(f'"{name}"' for name in table.names)
-    if stored.issuperset(table.names):
-        return f"select {columns} from {read}"  # noqa: S608
+    hive = f"hive_partitioning = {'true' if table.partition_by else 'false'}, hive_types_autocast = false"
+    if is_uniform:
+        return f"select {columns} from read_parquet([{listed}], {hive})"  # noqa: S608
+    read = f"read_parquet([{listed}], {hive}, union_by_name = true)"
     return f"select {columns} from (select {blank} where false union all by name from {read})"  # noqa: S608
 
 

@@ -66,6 +66,7 @@ class DeltaStore:
         self.mutex = threading.RLock()
         """Held by who must see files, version and transactions of one moment."""
         self._handles: dict[str, DeltaTable] = {}
+        self._uniform: dict[str, bool] = {}
 
     def prepare(self, *, is_new: bool = False) -> None:
         """Mends what a power loss tore, and creates the tables of a new ledger.
@@ -152,9 +153,12 @@ class DeltaStore:
             return [str(self._layout.place.fetch(f"{name}/{file.path}")) for file in self.live_files(name)]
         return sorted(unquote(uri).removeprefix("file://") for uri in self.handle(name).file_uris())
 
-    def columns(self, name: str) -> set[str]:
-        """Columns that the table has in the version that is looked at."""
-        return {field.name for field in self.handle(name).schema().fields}
+    def is_uniform(self, name: str) -> bool:
+        """Whether all files of a table have all its columns: they were there from the first version on."""
+        if name not in self._uniform:
+            first = {field.name for field in DeltaTable(self.uri(name), version=0).schema().fields}
+            self._uniform[name] = first.issuperset(TABLES[name].names)
+        return self._uniform[name]
 
     def live_files(self, name: str) -> list[LiveFile]:
         """The live Parquet files of a table, by path."""

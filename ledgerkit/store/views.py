@@ -40,16 +40,28 @@ SUPERSEDING: Final = """
 """
 
 # A fork or resumed session repeats its parent's records under another session. The original is the copy in the
-# session that began first; ids decide between equals.
+# session that began first; ids decide between equals. Kept as a table, like ``superseding``: whether a message is a
+# copy depends on all sessions, and few are.
 COPIES: Final = """
+    with shared as (
+        select source_record from stored_history
+        where part_index = 0 and length(source_record) = 36
+        group by source_record having min(session_id) <> max(session_id)
+    )
     select message_id from (
         select message_id, session_id, first_value(session_id) over (
             partition by source_record, kind, content_id, part_type order by began, session_id) as origin
         from current_history join (select session_id, min(created_at) as began from current_history group by 1)
             using (session_id)
-        where part_index = 0 and length(source_record) = 36
+        where part_index = 0 and source_record in (select source_record from shared)
     ) where session_id <> origin
 """
+
+# Messages of more than one part: few, and a view that joins them to all others would read everything.
+MULTIPART: Final = "select distinct message_id from stored_history where part_index = 1"
+
+CACHED: Final[dict[str, str]] = {"superseding": SUPERSEDING, "multipart": MULTIPART}
+"""Small tables that are filled when the history has changed, before the views are used."""
 
 LATEST_RUNS: Final = """
     select * from stored_runs
@@ -57,20 +69,16 @@ LATEST_RUNS: Final = """
 """
 
 MESSAGES: Final = f"""
-    select {_MESSAGE_COLUMNS}, metadata, part_count, text, token_count, call_id, model,
+    select {_MESSAGE_COLUMNS}, metadata, coalesce(m.part_count, 1) as part_count, coalesce(m.all_text, text) as text,
+        coalesce(m.all_tokens, token_count) as token_count, call_id, model,
         message_id in (select message_id from copies) as is_copy, leaf_index, lower(hex(leaf_hash)) as leaf_hash, erased
-    from (
-        select {_MESSAGE_COLUMNS}, metadata, call_id, model, leaf_index, leaf_hash, erased,
-            coalesce(m.part_count, 1) as part_count, coalesce(m.all_text, text) as text,
-            coalesce(m.all_tokens, token_count) as token_count
-        from current_history h left join (
-            select message_id as id, count(*) as part_count, string_agg(text, chr(10) order by part_index) as all_text,
-                sum(token_count)::bigint as all_tokens
-            from current_history where message_id in (select message_id from current_history where part_index = 1)
-            group by message_id
-        ) m on h.message_id = m.id
-        where part_index = 0
-    )
+    from current_history left join (
+        select session_id, run_id, message_id, count(*) as part_count, sum(token_count)::bigint as all_tokens,
+            string_agg(text, chr(10) order by part_index) as all_text
+        from current_history where message_id in (select message_id from multipart)
+        group by session_id, run_id, message_id
+    ) m using (session_id, run_id, message_id)
+    where part_index = 0
 """  # noqa: S608
 
 PARTS: Final = f"""
@@ -252,7 +260,6 @@ SNAPSHOTS: Final = "select * from stored_snapshots"
 INTERNAL_VIEWS: Final[dict[str, str]] = {
     "current_history": CURRENT,
     "latest_runs": LATEST_RUNS,
-    "copies": COPIES,
 }
 
 PUBLIC_VIEWS: Final[dict[str, str]] = {

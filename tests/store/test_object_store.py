@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import ledgerkit as lk
+from ledgerkit.errors import LedgerConflictError
 from tests.builders import assert_same, canonical, eventful_session, working_session
 from tests.conftest import NOW
 
@@ -117,7 +118,7 @@ def test_writers_whom_no_lock_reaches_double_nothing(
         for _ in range(20):
             try:
                 ledgers[number].import_logs(paths[number], now=NOW)
-            except lk.errors.LedgerConflictError:
+            except LedgerConflictError:
                 continue
             return
         raise AssertionError("the other machine always came first")
