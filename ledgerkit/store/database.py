@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
 import polars as pl
@@ -18,6 +18,7 @@ from ledgerkit import errors, tables
 from ledgerkit.store import views
 from ledgerkit.store.layout import Layout
 from ledgerkit.store.readonly import refuse_writes
+from ledgerkit.store.runheads import RunHead
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -38,6 +39,15 @@ _SQL_TYPES: Final[dict[pl.DataType, str]] = {
 
 
 _ATTEMPTS: Final = 5
+_ENDS: Final = """
+    select session_id, run_id, revision, any_value(run_date), max(sequence_no) + 1 from sealed_history
+    where list_contains($runs, run_id) group by session_id, run_id, revision
+    qualify revision = max(revision) over (partition by session_id, run_id)
+"""
+_DESCRIBED: Final = """
+    select * from sealed_runs where list_contains($runs, run_id)
+    qualify row_number() over (partition by session_id, run_id order by recorded_at desc, import_id desc) = 1
+"""
 _NO_RUNS: Final = pl.DataFrame(schema={"session_id": pl.String, "run_id": pl.String})
 
 
@@ -140,15 +150,18 @@ class Database:
     def _show_journaled(self) -> None:
         """Makes the stored tables show what stands in journals too."""
         rows: Mapping[str, pl.DataFrame] = {}
-        if self._journals is not None:
-            rows = self._journals.rows(self._store.known_transaction, self._is_described)
+        if self._journals is None:
+            self._keep("open_runs", _NO_RUNS)
+        else:
+            open_runs = self._journals.open_runs
+            self._keep("open_runs", open_runs)
+            rows = self._journals.rows(self._store.known_transaction, *self._sealed_ends(open_runs))
         for name in tables.TABLES:
             union = ""
             if name in rows and rows[name].height:
                 self._keep(f"journaled_{name}", rows[name])
                 union = f" union all by name from journaled_{name}"
             self._connection.execute(f"create or replace view stored_{name} as from sealed_{name}{union}")
-        self._keep("open_runs", _NO_RUNS if self._journals is None else self._journals.open_runs)
         for name, sql in views.CACHED.items():
             self._connection.execute(f"create or replace table {name} as {sql}")
         if self._shown is None:
@@ -162,11 +175,17 @@ class Database:
         self._connection.execute(f"create or replace table {name} as from arriving")
         self._connection.unregister("arriving")
 
-    def _is_described(self, session_id: str, run_id: str) -> bool:
-        found = self._connection.cursor().execute(
-            "select 1 from sealed_runs where session_id = ? and run_id = ? limit 1", [session_id, run_id]
-        )
-        return bool(found.fetchall())
+    def _sealed_ends(
+        self, open_runs: pl.DataFrame
+    ) -> tuple[Mapping[tuple[str, str], RunHead], Mapping[tuple[str, str], Mapping[str, Any]]]:
+        """Where the sealed parts of runs that have a journal end, and what is known about these runs."""
+        if open_runs.is_empty():
+            return {}, {}
+        runs = {"runs": open_runs["run_id"].to_list()}
+        ends = self._connection.cursor().execute(_ENDS, runs).fetchall()
+        described = _utc(self._connection.cursor().sql(_DESCRIBED, params=runs).pl()).to_dicts()
+        heads = {(session, run): RunHead(*end) for session, run, *end in ends}
+        return heads, {(row["session_id"], row["run_id"]): row for row in described}
 
     def _fill_copies(self) -> None:
         """Copies come of imports alone: what a journal holds makes none."""

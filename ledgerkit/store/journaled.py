@@ -16,6 +16,7 @@ from ledgerkit.store.contents import Contents
 from ledgerkit.store.journal import JournalContent, JournalHeader, read_journal
 from ledgerkit.store.layout import Layout
 from ledgerkit.store.messagerows import MessageRows
+from ledgerkit.store.runheads import RunHead
 
 NO_DATE: Final = "1970-01-01"
 RECORDER: Final = "recorder"
@@ -46,6 +47,17 @@ def run_row(header: JournalHeader, run_date: str, **more: object) -> dict[str, A
         "source_format": RECORDER,
         **more,
     }
+
+
+def _placed(rows: pl.DataFrame, numbers: pl.Series, head: RunHead | None) -> pl.DataFrame:
+    """Rows behind the sealed part of their run: an import may have made it longer, or a new revision of it."""
+    if head is None:
+        return rows
+    return rows.with_columns(
+        pl.lit(head.revision, tables.SMALL_INT).alias("revision"),
+        pl.lit(head.run_date).alias("run_date"),
+        (numbers.rank("dense").cast(tables.INT) - 1 + head.next).alias("sequence_no"),
+    )
 
 
 @dataclass(slots=True)
@@ -116,25 +128,36 @@ class Journals:
         journal.numbers += [number for number, message in fresh for _ in message.parts]
 
     def rows(
-        self, sealed: Callable[[str], int | None], has_run: Callable[[str, str], bool]
+        self,
+        sealed: Callable[[str], int | None],
+        heads: Mapping[tuple[str, str], RunHead],
+        described: Mapping[tuple[str, str], Mapping[str, Any]],
     ) -> Mapping[str, pl.DataFrame]:
-        """Rows of records that are not sealed, by stored table.
+        """Rows of records that are not sealed, by stored table, where sealing them would put them now.
 
         Args:
             sealed: Version of a transaction of the history that the reader looks at.
-            has_run: Whether the reader sees a row of ``runs`` of a session and run.
+            heads: Where the sealed part of a run ends.
+            described: The newest sealed row of ``runs`` of a run.
         """
         history, artifacts = [tables.HISTORY.empty()], [tables.ARTIFACTS.empty()]
         runs: list[dict[str, Any]] = []
         for _, journal in sorted(self._journals.items()):
             header = journal.header
-            done = sealed(sealed_mark(header.session_id, header.run_id)) or 0
-            history.append(journal.rows.filter(pl.Series(journal.numbers, dtype=pl.Int64) >= done))
-            if history[-1].height:
-                artifacts.append(journal.artifacts)
-                if header.facts or not has_run(header.session_id, header.run_id):
-                    first = journal.messages[0][1]
-                    runs.append(run_row(header, date_of(header, first), recorded_at=first.created_at))
+            run = (header.session_id, header.run_id)
+            done = sealed(sealed_mark(*run)) or 0
+            numbers = pl.Series("number", journal.numbers, dtype=pl.Int64)
+            pending = journal.rows.filter(numbers >= done)
+            if pending.is_empty():
+                continue
+            history.append(_placed(pending, numbers.filter(numbers >= done), heads.get(run)))
+            artifacts.append(journal.artifacts)
+            known = described.get(run)
+            if known is None or any(known[name] != value for name, value in header.facts.items()):
+                first = journal.messages[0][1]
+                more = {"recorded_at": first.created_at}
+                row = run_row(header, date_of(header, first), **more)
+                runs.append(row if known is None else {**known, **header.facts, **more})
         return {"history": pl.concat(history), "artifacts": pl.concat(artifacts), "runs": tables.RUNS.frame(runs)}
 
     @property
