@@ -17,6 +17,7 @@ from ledgerkit.cost import PriceBook
 from ledgerkit.errors import (
     IdempotencyError,
     ImportSourceError,
+    IntegrityError,
     LedgerConflictError,
     LedgerError,
     LedgerFormatError,
@@ -26,6 +27,7 @@ from ledgerkit.errors import (
     PriceFileError,
     ProtocolError,
     QueryError,
+    RunLockedError,
     UnknownNameError,
 )
 from ledgerkit.ledger import Ledger, open
@@ -35,6 +37,9 @@ from ledgerkit.run import Run
 if TYPE_CHECKING:
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
+    from ledgerkit.store.integrity.checkpoints import Checkpoint
+    from ledgerkit.store.integrity.proofs import InclusionProof
+    from ledgerkit.store.recorder import Recorder
 
 __version__ = "0.1.0"
 
@@ -42,9 +47,12 @@ __all__ = [
     "AgentMessage",
     "AppendMessageCommand",
     "Audience",
+    "Checkpoint",
     "IdempotencyError",
     "ImportAccount",
     "ImportSourceError",
+    "InclusionProof",
+    "IntegrityError",
     "Ledger",
     "LedgerConflictError",
     "LedgerError",
@@ -58,7 +66,9 @@ __all__ = [
     "PriceFileError",
     "ProtocolError",
     "QueryError",
+    "Recorder",
     "Run",
+    "RunLockedError",
     "TrustLevel",
     "UnknownNameError",
     "Visibility",
@@ -68,8 +78,11 @@ __all__ = [
 _LATE = {
     "AgentMessage": "ledgerkit.protocol.messages",
     "AppendMessageCommand": "ledgerkit.protocol.messages",
+    "Checkpoint": "ledgerkit.store.integrity.checkpoints",
     "ImportAccount": "ledgerkit.ingest.account",
+    "InclusionProof": "ledgerkit.store.integrity.proofs",
     "MessageRange": "ledgerkit.protocol.messages",
+    "Recorder": "ledgerkit.store.recorder",
 }
 
 

@@ -41,9 +41,11 @@ _FOUND: Final = """
 """
 _RECORDS: Final = "select message_id, data, artifact_refs from sealed_history where session_id = $id and run_id = $id"
 _OF_RUN: Final = "select distinct message_id from sealed_history where list_contains($runs, run_id) order by 1"
+_JOURNALED: Final = "select run_id from stored_history where message_id = $id limit 1"
+_TITLED: Final = "select distinct run_id from sealed_runs where list_contains($titles, title)"
 _STILL_USED: Final = """
     select distinct unnest(artifact_refs) as content_id from sealed_history
-    where erased is null and list_has_any(artifact_refs, $ids)
+    where list_has_any(artifact_refs, $ids) and not list_contains($messages, message_id)
 """
 _NAMED: Final = r"artifact:([0-9a-f]{32})"
 
@@ -68,9 +70,10 @@ class Erasure:
 
 
 def explained_erasures(storage: Storage) -> Mapping[str, frozenset[str]]:
-    """Records of erasures, and the messages that each names."""
+    """Records of erasures, and the messages and runs that each names."""
     rows = storage.database.sealed(_RECORDS, {"id": ERASURES})
-    return {row["message_id"]: frozenset(_whole(storage, row).get("messages", ())) for row in rows.to_dicts()}
+    wholes = {row["message_id"]: _whole(storage, row) for row in rows.to_dicts()}
+    return {record: frozenset([*one.get("messages", ()), *one.get("runs", ())]) for record, one in wholes.items()}
 
 
 def _whole(storage: Storage, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,14 +111,21 @@ def erase(
         found = storage.database.sealed(_FOUND, {"ids": wanted})
         _check(storage, wanted, runs, found)
         held = found.filter(pl.col("erased").is_null())
-        record_id = _record(storage, sealing, held, runs, (reason, actor), now)
-        erased = _Erased(record_id, frozenset(held["message_id"]), frozenset(runs), _titles(held))
-        return _carry_out(storage, erased, held)
+        if held.is_empty():  # done before; a crash may have left files behind
+            _clean_up(storage, sorted(set(found["run_date"])), sorted(set(found["session_id"])))
+            return Erasure(None, 0, 0, 0, 0)
+        titled = storage.database.sealed(_TITLED, {"titles": sorted(_titles(held))})["run_id"]
+        named = sorted({*runs, *titled})
+        record_id = _record(storage, sealing, held, named, (reason, actor), now)
+        return _carry_out(storage, _Erased(record_id, frozenset(held["message_id"]), frozenset(named)), held)
 
 
 def _check(storage: Storage, wanted: list[str], runs: Sequence[str], found: pl.DataFrame) -> None:
     there = set(found["message_id"])
     if unknown := next((message for message in wanted if message not in there), None):
+        journaled = storage.database.frame(_JOURNALED, {"id": unknown})["run_id"].to_list()
+        if journaled:
+            raise errors.RunLockedError(f"Run {journaled[0]} is being recorded. Close its recorder, and erase then.")
         raise errors.UnknownNameError(f"No message {unknown!r} to erase.", name=unknown)
     known = set(found["run_id"])
     if unknown := next((run for run in runs if run not in known), None):
@@ -174,7 +184,6 @@ class _Erased:
     record_id: str
     messages: frozenset[str]
     runs: frozenset[str]
-    titles: frozenset[str]
 
 
 def _titles(held: pl.DataFrame) -> frozenset[str]:
@@ -184,25 +193,38 @@ def _titles(held: pl.DataFrame) -> frozenset[str]:
 
 
 def _carry_out(storage: Storage, erased: _Erased, held: pl.DataFrame) -> Erasure:
-    dates = sorted(set(held["run_date"]))
+    """Rewrites what holds the content; the history last, so that an erasure that was cut off begins again there."""
     sessions = sorted(set(held["session_id"]))
-    refs = set(held["artifact_refs"].explode().drop_nulls())
-    named = held["metadata"].drop_nulls().str.extract_all(_NAMED).explode().drop_nulls()
-    refs |= {name.removeprefix("artifact:") for name in named}
-    _rewrite(storage, "history", dates, lambda rows: _without_content(rows, erased))
-    runs = storage.database.sealed("select * from sealed_runs")
-    touched = runs.filter(_run_rows(erased))
+    gone = _unused_artifacts(storage, held)
+    if gone:
+        _rewrite(storage, "artifacts", [""], lambda rows: rows.filter(~pl.col("content_id").is_in(gone)))
+    _rewrite(storage, "snapshots", [""], lambda rows: rows.filter(~_of_sessions(rows, sessions)))
+    touched = storage.database.sealed("select run_id from sealed_runs").filter(_run_rows(erased))
     if touched.height:
         _rewrite(storage, "runs", [""], lambda rows: _without_facts(rows, erased))
-    used = set(storage.database.sealed(_STILL_USED, {"ids": sorted(refs)})["content_id"]) if refs else set[str]()
-    if gone := refs - used:
-        _rewrite(storage, "artifacts", [""], lambda rows: rows.filter(~pl.col("content_id").is_in(list(gone))))
-    _rewrite(storage, "snapshots", [""], lambda rows: rows.filter(~_of_sessions(rows, sessions)))
+    dates = sorted(set(held["run_date"]))
+    _rewrite(storage, "history", dates, lambda rows: _without_content(rows, erased))
+    files = _clean_up(storage, dates, sessions)
+    return Erasure(erased.record_id, len(erased.messages), touched.height, len(gone), files)
+
+
+def _clean_up(storage: Storage, dates: Sequence[str], sessions: Sequence[str]) -> int:
+    """Removes files that no longer count and may hold what was erased."""
     files = remove_dead_files(storage, "history", dates)
     for name in ("runs", "artifacts", "snapshots"):
         files += remove_dead_files(storage, name, [""])
-    files += _without_journals(storage, sessions)
-    return Erasure(erased.record_id, len(erased.messages), touched.height, len(gone), len(files))
+    return len(files) + len(_without_journals(storage, sessions))
+
+
+def _unused_artifacts(storage: Storage, held: pl.DataFrame) -> list[str]:
+    """Artifacts that these rows refer to and that nothing else does."""
+    refs = set(held["artifact_refs"].explode().drop_nulls())
+    named = held["metadata"].drop_nulls().str.extract_all(_NAMED).explode().drop_nulls()
+    refs |= {name.removeprefix("artifact:") for name in named}
+    if not refs:
+        return []
+    parameters = {"ids": sorted(refs), "messages": held["message_id"].unique().to_list()}
+    return sorted(refs - set(storage.database.sealed(_STILL_USED, parameters)["content_id"]))
 
 
 def _rewrite(
@@ -235,7 +257,7 @@ def _lineage_only(metadata: str) -> str | None:
 
 
 def _run_rows(erased: _Erased) -> pl.Expr:
-    return pl.col("run_id").is_in(list(erased.runs)) | pl.col("title").is_in(list(erased.titles))
+    return pl.col("run_id").is_in(list(erased.runs))
 
 
 def _without_facts(rows: pl.DataFrame, erased: _Erased) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 
@@ -49,6 +50,13 @@ class _Seen:
     light: list[pl.DataFrame] = field(default_factory=list[pl.DataFrame])
     referenced: set[str] = field(default_factory=set[str])
     erased: dict[str, str] = field(default_factory=dict[str, str])
+    erased_runs: dict[str, str] = field(default_factory=dict[str, str])
+
+    def unerased(self, ids: Iterable[str]) -> set[str]:
+        """Those messages that are there with their content."""
+        wanted = pl.Series("message_id", sorted(ids), pl.String).to_frame()
+        there = [frame.join(wanted, on="message_id", how="semi")["message_id"] for frame in self.light]
+        return {message for frame in there for message in frame} - self.erased.keys()
 
 
 def verify(
@@ -76,7 +84,7 @@ def verify(
     seen = _Seen()
     wanted = _Wanted.drawn(storage, since, sample, seed)
     readable = _check_history(storage, wanted, seen, report)
-    readable &= _check_run_rows(storage, report)
+    readable &= _check_run_rows(storage, seen, report)
     _check_heads(storage, external, seen, report, readable=readable)
     if since is None and sample is None:
         _check_artifacts(storage, seen.referenced, report)
@@ -225,12 +233,14 @@ def _rows(storage: Storage, name: str, report: VerificationReport) -> pl.DataFra
     return pl.concat(frames) if is_whole else None
 
 
-def _check_run_rows(storage: Storage, report: VerificationReport) -> bool:
+def _check_run_rows(storage: Storage, seen: _Seen, report: VerificationReport) -> bool:
     rows = _rows(storage, "runs", report)
     if rows is None:
         return False
     report.runs = rows.height
     report.findings += check_runs(rows)
+    erased = rows.filter(pl.col("erased").is_not_null())
+    seen.erased_runs.update(erased.select("run_id", "erased").iter_rows())
     return True
 
 
@@ -316,18 +326,30 @@ def _check_artifacts(storage: Storage, referenced: set[str], report: Verificatio
 
 
 def _check_erasures(storage: Storage, seen: _Seen, report: VerificationReport) -> None:
+    """Whether each erasure has a record that names what was erased, and each record was carried out."""
     report.erased = len(seen.erased)
-    if not seen.erased:
+    if report.messages == 0:
         return
     try:
         explained = explained_erasures(storage)
-    except errors.LedgerkitError as error:
-        report.findings.append(IntegrityFinding(Rule.UNEXPLAINED_ERASURE, str(error)))
+    except (errors.LedgerkitError, duckdb.Error) as error:
+        report.findings.append(IntegrityFinding(Rule.UNEXPLAINED_ERASURE, f"Records cannot be read: {error}"))
         return
     for message_id, record in sorted(seen.erased.items()):
         if message_id not in explained.get(record, ()):
-            detail = f"Its content is marked as erased by {record}, which is no record of {ERASURES} that names it."
-            report.findings.append(IntegrityFinding(Rule.UNEXPLAINED_ERASURE, detail, message_id=message_id))
+            report.findings.append(_unexplained(record, message_id=message_id))
+    for run_id, record in sorted(seen.erased_runs.items()):
+        if run_id not in explained.get(record, ()):
+            report.findings.append(_unexplained(record, run_id=run_id))
+    named = {message_id: record for record, ids in sorted(explained.items()) for message_id in ids}
+    for message_id in sorted(named.keys() & seen.unerased(named)):
+        detail = f"Its erasure is recorded ({named[message_id]}), and it still has content: erase it again."
+        report.findings.append(IntegrityFinding(Rule.INCOMPLETE_ERASURE, detail, message_id=message_id))
+
+
+def _unexplained(record: str, *, message_id: str | None = None, run_id: str | None = None) -> IntegrityFinding:
+    detail = f"Its content is marked as erased by {record}, which is no record of the run {ERASURES} that names it."
+    return IntegrityFinding(Rule.UNEXPLAINED_ERASURE, detail, message_id=message_id, run_id=run_id)
 
 
 def _check_journals(storage: Storage, report: VerificationReport) -> None:

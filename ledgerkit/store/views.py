@@ -82,7 +82,7 @@ MESSAGES: Final = f"""
 """  # noqa: S608
 
 PARTS: Final = f"""
-    select {_MESSAGE_COLUMNS}, metadata, part_index, {_PART_COLUMNS}, call_id, model from current_history
+    select {_MESSAGE_COLUMNS}, metadata, part_index, {_PART_COLUMNS}, call_id, model, erased from current_history
 """  # noqa: S608
 
 TOOL_CALLS: Final = """

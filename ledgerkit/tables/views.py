@@ -49,6 +49,7 @@ VIEWS: Final[dict[str, View]] = {
                 *PART,
                 Column("call_id", TEXT, "The model call that wrote it."),
                 Column("model", TEXT, "Model that wrote it."),
+                Column("erased", TEXT, "The message that records why its content was erased; null if it was not."),
             ),
         ),
         View(

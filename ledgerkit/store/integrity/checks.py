@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
+from ledgerkit import tables
 from ledgerkit.store.integrity.checkpoints import Checkpoint
 from ledgerkit.store.integrity.findings import IntegrityFinding, Rule
 from ledgerkit.store.integrity.leaves import (
@@ -16,6 +18,7 @@ from ledgerkit.store.integrity.leaves import (
     message_leaf,
     run_leaf,
 )
+from ledgerkit.tables import Role, Table
 
 _ON_FIRST_PART = ("leaf_hash", "leaf_index", "salt", "content_commit", "prev_hash")
 _PLACE = ("session_id", "run_id", "sequence_no", "message_id")
@@ -28,17 +31,42 @@ def check_messages(rows: pl.DataFrame) -> Iterator[IntegrityFinding]:
         rows: Whole messages: rows of ``history`` in the table's order.
     """
     yield from _check_parts(rows)
+    yield from _check_erased(rows)
     for row in canonical_messages(rows).iter_rows(named=True):
         place = {name: row[name] for name in _PLACE}
         if row["leaf_hash"] is None or row["content_commit"] is None or row["prev_hash"] is None:
             yield IntegrityFinding(Rule.MISSING_PROOF, "The message has no hashes.", **place)
             continue
-        if row["erased"] is None and (
-            row["salt"] is None or commitment(row["salt"], row["content"]) != row["content_commit"]
-        ):
+        if not _content_fits(row):
             yield IntegrityFinding(Rule.ALTERED_CONTENT, "Its content is not what was committed to.", **place)
         if message_leaf(row["prev_hash"], row["content_commit"], row["fixed"]) != row["leaf_hash"]:
             yield IntegrityFinding(Rule.ALTERED_MESSAGE, "The message is not what its leaf hash says.", **place)
+
+
+def _content_fits(row: Mapping[str, Any]) -> bool:
+    """Whether the content is what was committed to; of what was erased the salt is gone."""
+    if row["erased"] is not None:
+        return row["salt"] is None
+    return row["salt"] is not None and commitment(row["salt"], row["content"]) == row["content_commit"]
+
+
+def _left_content(table: Table) -> pl.Expr:
+    """Whether a row that is marked as erased still has content. Its place among other records stays, as it must."""
+    names = [column.name for column in table.of_role(Role.CONTENT) if column.name != "metadata"]
+    left = pl.any_horizontal(pl.col(name).is_not_null() for name in names)
+    if "metadata" in table.names:
+        left |= ~pl.col("metadata").str.starts_with('{"record":').fill_null(value=True)
+    return pl.col("erased").is_not_null() & left
+
+
+def _check_erased(rows: pl.DataFrame) -> Iterator[IntegrityFinding]:
+    """Erased is erased whole: no content is left, and all parts say so."""
+    marks = pl.col("erased").n_unique().over("session_id", "run_id", "revision", "sequence_no", "message_id")
+    wrong = rows.filter(_left_content(tables.HISTORY) | (marks > 1)).select(_PLACE).unique(maintain_order=True)
+    for row in wrong.iter_rows(named=True):
+        yield IntegrityFinding(
+            Rule.ALTERED_CONTENT, "It is marked as erased, and content is left in it, or in a part of it.", **row
+        )
 
 
 def _check_parts(rows: pl.DataFrame) -> Iterator[IntegrityFinding]:
@@ -48,11 +76,7 @@ def _check_parts(rows: pl.DataFrame) -> Iterator[IntegrityFinding]:
         rows.group_by(keys, maintain_order=True)
         .agg(
             (pl.col("part_index") == pl.int_range(pl.len(), dtype=pl.Int32)).all().alias("dense"),
-            pl.col("leaf_hash", "leaf_index", "salt", "content_commit", "prev_hash")
-            .slice(1)
-            .is_null()
-            .all()
-            .name.suffix("_bare"),
+            pl.col(_ON_FIRST_PART).slice(1).is_null().all().name.suffix("_bare"),
         )
         .filter(~pl.all_horizontal(pl.col("dense"), pl.col("^.*_bare$")))
     )
@@ -66,14 +90,15 @@ def _check_parts(rows: pl.DataFrame) -> Iterator[IntegrityFinding]:
 
 def check_runs(rows: pl.DataFrame) -> Iterator[IntegrityFinding]:
     """Hashes rows of ``runs`` again."""
+    for row in rows.filter(_left_content(tables.RUNS)).iter_rows(named=True):
+        place = {"session_id": row["session_id"], "run_id": row["run_id"]}
+        yield IntegrityFinding(Rule.ALTERED_RUN, "The facts are marked as erased, and some are left.", **place)
     for row in canonical_runs(rows).iter_rows(named=True):
         place = {"session_id": row["session_id"], "run_id": row["run_id"]}
-        commit, salt = row["content_commit"], row["salt"]
+        commit = row["content_commit"]
         if row["row_hash"] is None or commit is None:
             yield IntegrityFinding(Rule.MISSING_PROOF, "The row of runs has no hashes.", **place)
-        elif (row["erased"] is None and (salt is None or commitment(salt, row["content"]) != commit)) or (
-            run_leaf(commit, row["fixed"]) != row["row_hash"]
-        ):
+        elif not _content_fits(row) or run_leaf(commit, row["fixed"]) != row["row_hash"]:
             yield IntegrityFinding(Rule.ALTERED_RUN, "The facts of the run are not what was committed to.", **place)
 
 

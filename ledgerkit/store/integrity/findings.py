@@ -47,6 +47,8 @@ class Rule(StrEnum):
     """The content of an artifact does not fit its id."""
     UNEXPLAINED_ERASURE = "unexplained_erasure"
     """A content is marked as erased, but no erasure record names the message."""
+    INCOMPLETE_ERASURE = "incomplete_erasure"
+    """An erasure is recorded, and the message still has its content."""
     NOT_APPEND_ONLY = "not_append_only"
     """The history was restored, or its append-only property switched off, behind the ledger's back."""
 
