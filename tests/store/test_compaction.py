@@ -49,12 +49,10 @@ def leaves(ledger: lk.Ledger) -> pl.DataFrame:
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_compaction_keeps_every_row_and_leaf(ledger: lk.Ledger, everything: bool) -> None:
+    ledger.record("live", "other").close()  # else sealing it would close its session
     head, rows, before = ledger.checkpoint(), canonical(ledger), leaves(ledger)
-    done = ledger.compact(everything=everything)
-    assert (
-        done.filter(pl.col("table") == "history")["files_after"].to_list()
-        == [1] * done.filter(pl.col("table") == "history").height
-    )
+    done = ledger.compact(everything=everything).filter(pl.col("table") == "history")
+    assert set(done["files_after"]) == {1}
     assert_same(canonical(ledger), rows)
     assert leaves(ledger).head(before.height).equals(before)
     assert ledger.verify(checkpoints=[head]).ok
