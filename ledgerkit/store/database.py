@@ -7,7 +7,8 @@ query is refused before it runs. Views are made anew when a table has a new vers
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
@@ -59,6 +60,7 @@ class Database:
         self._store = store
         self._journals = journals
         self._versions: Mapping[str, int] = {}
+        self._sources: dict[str, str] = {}
         self._shown: object = None
         self._copied = -1
         self._is_closed = False
@@ -131,7 +133,7 @@ class Database:
             self._refresh_sealed()
             state = (self._versions, None if self._journals is None else self._journals.state)
             if state != self._shown:
-                self._show_journaled()
+                self._show()
                 self._shown = state
 
     def _refresh_sealed(self) -> None:
@@ -141,14 +143,37 @@ class Database:
             versions = dict(self._store.versions())
             if versions == self._versions:
                 return
-            for name, table in tables.TABLES.items():
-                if versions[name] != self._versions.get(name):
-                    source = _source(table, self._store.files(name), is_uniform=self._store.is_uniform(name))
-                    self._connection.execute(f"create or replace view sealed_{name} as {source}")
+            with self._at_once():
+                for name, table in tables.TABLES.items():
+                    if versions[name] != self._versions.get(name):
+                        source = _source(table, self._store.files(name), is_uniform=self._store.is_uniform(name))
+                        self._connection.execute(f"create or replace view sealed_{name} as {source}")
+                        self._sources[name] = source
             self._versions = versions
 
-    def _show_journaled(self) -> None:
-        """Makes the stored tables show what stands in journals too."""
+    @contextmanager
+    def _at_once(self) -> Generator[None]:
+        """What is changed inside is seen by queries of other threads all at once, or not at all."""
+        self._connection.execute("begin")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("rollback")
+            raise
+        self._connection.execute("commit")
+
+    def _show(self) -> None:
+        """Makes the stored tables show what is committed and what stands in journals, at one moment."""
+        with self._at_once():
+            self._show_stored()
+            for name, sql in views.CACHED.items():
+                self._connection.execute(f"create or replace table {name} as {sql}")
+            if self._shown is None:
+                self._define_views()
+            else:
+                self._fill_copies()
+
+    def _show_stored(self) -> None:
         rows: Mapping[str, pl.DataFrame] = {}
         if self._journals is None:
             self._keep("open_runs", _NO_RUNS)
@@ -161,13 +186,7 @@ class Database:
             if name in rows and rows[name].height:
                 self._keep(f"journaled_{name}", rows[name])
                 union = f" union all by name from journaled_{name}"
-            self._connection.execute(f"create or replace view stored_{name} as from sealed_{name}{union}")
-        for name, sql in views.CACHED.items():
-            self._connection.execute(f"create or replace table {name} as {sql}")
-        if self._shown is None:
-            self._define_views()
-        else:
-            self._fill_copies()
+            self._connection.execute(f"create or replace view stored_{name} as {self._sources[name]}{union}")
 
     def _keep(self, name: str, frame: pl.DataFrame) -> None:
         """Keeps a frame as a table in memory."""
@@ -182,8 +201,8 @@ class Database:
         if open_runs.is_empty():
             return {}, {}
         runs = {"runs": open_runs["run_id"].to_list()}
-        ends = self._connection.cursor().execute(_ENDS, runs).fetchall()
-        described = _utc(self._connection.cursor().sql(_DESCRIBED, params=runs).pl()).to_dicts()
+        ends = self._connection.execute(_ENDS, runs).fetchall()
+        described = _utc(self._connection.sql(_DESCRIBED, params=runs).pl()).to_dicts()
         heads = {(session, run): RunHead(*end) for session, run, *end in ends}
         return heads, {(row["session_id"], row["run_id"]): row for row in described}
 

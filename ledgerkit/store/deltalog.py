@@ -24,10 +24,22 @@ def has_version(folder: Path, version: int) -> bool:
 
 
 def sync(folder: Path, first: int, last: int) -> None:
-    """Waits until some versions of a table are on disk."""
-    for version in range(first, last + 1):
-        sync_file(folder / _LOG / f"{version:020d}.json")
+    """Waits until some versions of a table, and the one before them, are on disk.
+
+    The one before may be of a rewrite in another process that has not synced it yet, or never will.
+    """
+    for version in range(max(first - 1, 0), last + 1):
+        if has_version(folder, version):
+            sync_file(folder / _LOG / f"{version:020d}.json")
     sync_folders([folder / _LOG, folder])
+
+
+def sync_last(folder: Path) -> None:
+    """Waits until the last version of a table is on disk."""
+    last = max((folder / _LOG).glob("[0-9]*.json"), default=None)
+    if last is not None:
+        sync_file(last)
+        sync_folders([folder / _LOG, folder])
 
 
 def sync_checkpoint(folder: Path, version: int) -> None:

@@ -12,6 +12,7 @@ from typing import IO, Final
 from ledgerkit import errors
 from ledgerkit.store.durability import make_folder
 from ledgerkit.store.layout import Layout
+from ledgerkit.tables import TABLES
 
 COMMIT_LOCK: Final = "commit"
 """Held while something is committed to the history."""
@@ -25,11 +26,32 @@ def exclusive(layout: Layout, name: str) -> Generator[None]:
 
     Args:
         layout: The ledger.
-        name: What is locked: names the lock's file, which stays behind empty.
+        name: What is locked: names the lock's file, which stays behind, empty if all went well.
     """
-    with (layout.root / f".{name}.lock").open("ab") as file:
+    with (layout.root / f".{name}.lock").open("ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        if name != COMMIT_LOCK:
+            yield
+            return
+        if os.fstat(file.fileno()).st_size:
+            _settle(layout)
+        else:
+            file.write(b"held\n")
         yield
+        file.truncate(0)
+
+
+def _settle(layout: Layout) -> None:
+    """Waits until what the last holder of the commit lock committed is on disk.
+
+    It ended between a commit and its sync, perhaps. Its rows are seen all the same, and whoever finds them there goes
+    on from them, so they have to be durable first.
+    """
+    from ledgerkit.store import deltalog
+
+    if layout.place.is_local:
+        for name in TABLES:
+            deltalog.sync_last(layout.table_path(name))
 
 
 class RunLock:
