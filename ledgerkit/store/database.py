@@ -165,15 +165,14 @@ class Database:
     def _show(self) -> None:
         """Makes the stored tables show what is committed and what stands in journals, at one moment."""
         with self._at_once():
-            self._show_stored()
-            for name, sql in views.CACHED.items():
-                self._connection.execute(f"create or replace table {name} as {sql}")
+            self._fill_cached(is_journaled=self._show_stored())
             if self._shown is None:
                 self._define_views()
             else:
                 self._fill_copies()
 
-    def _show_stored(self) -> None:
+    def _show_stored(self) -> bool:
+        """Shows the stored tables; whether a journal holds messages."""
         rows: Mapping[str, pl.DataFrame] = {}
         if self._journals is None:
             self._keep("open_runs", _NO_RUNS)
@@ -187,6 +186,16 @@ class Database:
                 self._keep(f"journaled_{name}", rows[name])
                 union = f" union all by name from journaled_{name}"
             self._connection.execute(f"create or replace view stored_{name} as {self._sources[name]}{union}")
+        return "history" in rows and rows["history"].height > 0
+
+    def _fill_cached(self, *, is_journaled: bool) -> None:
+        """Fills small tables; what is sealed is looked through once a version."""
+        is_new = self._versions["history"] != self._copied
+        for name, sql in views.CACHED.items():
+            if is_new:
+                self._connection.execute(f"create or replace table sealed_{name} as {sql.format('sealed_history')}")
+            more = f" union all by name {sql.format('journaled_history')}" if is_journaled else ""
+            self._connection.execute(f"create or replace table {name} as from sealed_{name}{more}")
 
     def _keep(self, name: str, frame: pl.DataFrame) -> None:
         """Keeps a frame as a table in memory."""
@@ -209,6 +218,11 @@ class Database:
     def _fill_copies(self) -> None:
         """Copies come of imports alone: what a journal holds makes none."""
         if self._versions["history"] != self._copied:
+            self._connection.execute("create or replace table shared_records (record ubigint)")
+            self._connection.execute(f"create or replace table records as {views.RECORDS}")
+            for number in range(views.RECORD_PARTS):
+                self._connection.execute(f"insert into shared_records {views.SHARED_RECORDS.format(number)}")
+            self._connection.execute("drop table records")
             self._connection.execute(f"create or replace table copies as {views.COPIES}")
             self._copied = self._versions["history"]
 
@@ -264,6 +278,7 @@ def _sandboxed(layout: Layout) -> duckdb.DuckDBPyConnection:
         "set autoinstall_known_extensions = false",
         "set autoload_known_extensions = false",
         "set enable_progress_bar = false",
+        "set global parquet_metadata_cache = true",
         "set TimeZone = 'UTC'",
         "set python_enable_replacements = false",
         "set lock_configuration = true",

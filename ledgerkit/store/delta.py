@@ -67,6 +67,7 @@ class DeltaStore:
         """Held by who must see files, version and transactions of one moment."""
         self._handles: dict[str, DeltaTable] = {}
         self._uniform: dict[str, bool] = {}
+        self._looked_at: set[str] = set()
 
     def prepare(self, *, is_new: bool = False) -> None:
         """Mends what a power loss tore, and creates the tables of a new ledger.
@@ -185,6 +186,8 @@ class DeltaStore:
         if rows.is_empty():
             return False
         handle = self.handle(name)
+        if name in _HASHED:
+            self._refuse_foreign_work(name, handle)
         if any((handle.transaction_version(identity) or 0) >= version for identity, version in transactions.items()):
             return False
         marks = dict(transactions)
@@ -196,6 +199,27 @@ class DeltaStore:
         added = self.write(name, rows)
         self._commit(name, handle, [_add(file, data_change=True) for file in added], marks)
         return True
+
+    def _refuse_foreign_work(self, name: str, handle: DeltaTable) -> None:
+        """Nothing is appended to a history that another program has cut back, or made changeable.
+
+        Raises:
+            IntegrityError: If it has.
+        """
+        if handle.metadata().configuration.get("delta.appendOnly") != "true":
+            raise errors.IntegrityError(
+                f"The append-only property of {name!r} was switched off. Run ledgerkit verify, and restore a copy."
+            )
+        if name in self._looked_at:
+            return
+        ends = [file.ranges.get("leaf_index", (None, None))[1] for file in self.live_files(name)]
+        last, size = max((end for end in ends if end is not None), default=-1), handle.transaction_version(TREE) or 0
+        if None not in ends and last + 1 != size:  # an older layout notes no ranges of leaves
+            raise errors.IntegrityError(
+                f"{name!r} holds leaves up to {last}, and {size} were committed: another program has restored or "
+                "deleted something. Run ledgerkit verify, and restore a copy."
+            )
+        self._looked_at.add(name)
 
     def write(self, name: str, rows: pl.DataFrame) -> list[WrittenFile]:
         """Writes rows as files of a table that no commit names yet, durably."""

@@ -29,7 +29,7 @@ def sync(folder: Path, first: int, last: int) -> None:
     The one before may be of a rewrite in another process that has not synced it yet, or never will.
     """
     for version in range(max(first - 1, 0), last + 1):
-        if has_version(folder, version):
+        if version >= first or has_version(folder, version):
             sync_file(folder / _LOG / f"{version:020d}.json")
     sync_folders([folder / _LOG, folder])
 

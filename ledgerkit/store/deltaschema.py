@@ -11,6 +11,7 @@ from deltalake.schema import ArrayType, Field, PrimitiveType, Schema, StructType
 from ledgerkit import tables
 from ledgerkit.store.deltalog import sync
 from ledgerkit.store.durability import make_folder
+from ledgerkit.store.parquet import RANGES
 from ledgerkit.store.place import Place
 from ledgerkit.tables import Column, Table
 
@@ -40,10 +41,17 @@ def create_table(table: Table, place: Place) -> None:
         partition_by=list(table.partition_by),
         name=table.name,
         description=f"One row is {table.one_row_is}.",
-        configuration={"delta.appendOnly": "true"},
+        configuration=_configuration(table),
     )
     if place.is_local:
         sync(place.root / table.name, 0, 0)
+
+
+def _configuration(table: Table) -> dict[str, str | None]:
+    """Append-only; and which columns have ranges, since Delta Lake looks at the first 32 only."""
+    ranges = RANGES.get(table.name)
+    known = {"delta.dataSkippingStatsColumns": ",".join(ranges)} if ranges else {}
+    return {"delta.appendOnly": "true", **known}
 
 
 def delta_field(column: Column) -> Field:

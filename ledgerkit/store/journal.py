@@ -255,6 +255,8 @@ def start_journal(path: Path, header: JournalHeader) -> JournalContent:
     check = _check(b"", len(_MAGIC), payload)
     raw = _MAGIC + len(payload).to_bytes(4, "little") + check + payload
     write_whole(path, raw)
+    for stale in path.parent.glob(f"{path.name}.*.new"):  # of a writer that died while it did the same
+        stale.unlink(missing_ok=True)
     return JournalContent(header, [], len(raw), check)
 
 

@@ -27,7 +27,7 @@ _BULKY: Final = {
     "snapshots": ("content",),
 }
 _HASHES: Final = ("leaf_hash", "prev_hash", "row_hash", "salt", "content_commit")
-_RANGES: Final = {
+RANGES: Final = {
     "history": ("session_id", "run_id", "revision", "sequence_no", "message_id", "created_at", "leaf_index"),
     "runs": ("session_id", "run_id", "leaf_index"),
     "artifacts": ("content_id",),
@@ -117,7 +117,7 @@ def _write_rows(file: IO[bytes], table: Table, rows: pl.DataFrame) -> None:
 
 
 def _stats(table: Table, rows: pl.DataFrame) -> str:
-    ranges = [name for name in _RANGES.get(table.name, ()) if name in rows.columns]
+    ranges = [name for name in RANGES.get(table.name, ()) if name in rows.columns]
     least = {name: value for name in ranges if (value := _bound(rows[name].min(), up=False)) is not None}
     greatest = {name: value for name in ranges if (value := _bound(rows[name].max(), up=True)) is not None}
     nulls = {name: rows[name].null_count() for name in ranges}

@@ -247,6 +247,8 @@ def _check_run_rows(storage: Storage, seen: _Seen, report: VerificationReport) -
 def _check_heads(
     storage: Storage, external: Sequence[Checkpoint], seen: _Seen, report: VerificationReport, *, readable: bool
 ) -> None:
+    for name in ("imports", "snapshots", "redactions"):
+        _rows(storage, name, report)  # nothing vouches for their rows, but their files can be read or not
     kept = _rows(storage, "checkpoints", report)
     runs = _rows(storage, "runs", VerificationReport())
     if not readable or kept is None or runs is None:

@@ -36,29 +36,37 @@ CURRENT: Final = f"""
 """  # noqa: S608
 
 SUPERSEDING: Final = """
-    select session_id, run_id, max(revision) as revision from stored_history where revision > 0 group by all
+    select session_id, run_id, max(revision) as revision from {} where revision > 0 group by all
 """
 
 # A fork or resumed session repeats its parent's records under another session. The original is the copy in the
 # session that began first; ids decide between equals. Kept as a table, like ``superseding``: whether a message is a
 # copy depends on all sessions, and few are.
 COPIES: Final = """
-    with shared as (
-        select source_record from stored_history
-        where part_index = 0 and length(source_record) = 36
-        group by source_record having min(session_id) <> max(session_id)
-    )
     select message_id from (
         select message_id, session_id, first_value(session_id) over (
             partition by source_record, kind, content_id, part_type order by began, session_id) as origin
         from current_history join (select session_id, min(created_at) as began from current_history group by 1)
             using (session_id)
-        where part_index = 0 and source_record in (select source_record from shared)
+        where part_index = 0 and length(source_record) = 36
+            and hash(source_record) in (select record from shared_records)
     ) where session_id <> origin
 """
 
+# Which records stand in several sessions, by hashes and a part at a time: grouping the ids themselves would take half a
+# gigabyte for two million. A hash that two records share only makes the exact query above look at one more.
+RECORD_PARTS: Final = 8
+RECORDS: Final = """
+    select hash(source_record) as record, hash(session_id) as session from stored_history
+    where part_index = 0 and length(source_record) = 36
+"""
+SHARED_RECORDS: Final = f"""
+    select record from records where record % {RECORD_PARTS}::ubigint = {{}}::ubigint
+    group by record having min(session) <> max(session)
+"""  # noqa: S608
+
 # Messages of more than one part: few, and a view that joins them to all others would read everything.
-MULTIPART: Final = "select distinct message_id from stored_history where part_index = 1"
+MULTIPART: Final = "select distinct message_id from {} where part_index = 1"
 
 CACHED: Final[dict[str, str]] = {"superseding": SUPERSEDING, "multipart": MULTIPART}
 """Small tables that are filled when the history has changed, before the views are used."""

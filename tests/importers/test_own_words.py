@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import pytest
 
 from ledgerkit.importers.claude_code.own_words import is_own_result, trust_of_result
 from ledgerkit.protocol.vocabulary import TrustLevel
 
-NOT_READ = "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>"
-EDITED = "The file /src/a.py has been updated successfully."
-IDLE = "<status>running</status>\n\n<timestamp>2025-09-03T01:00:52.981Z</timestamp>"
-OWN = [
+Case = tuple[str | None, dict[str, Any], str, bool]
+NOT_READ: Final = "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>"
+EDITED: Final = "The file /src/a.py has been updated successfully."
+IDLE: Final = "<status>running</status>\n\n<timestamp>2025-09-03T01:00:52.981Z</timestamp>"
+OWN: list[Case] = [
     ("Edit", {}, NOT_READ, True),
     ("Write", {}, NOT_READ, True),
     ("Edit", {}, EDITED, False),
@@ -22,7 +25,7 @@ OWN = [
     ("Bash", {"input": {"command": "git status"}}, "On branch main", False),
     ("Bash", {"input": {"command": " git -C /src status --short "}}, "", False),
 ]
-CARRIED = [
+CARRIED: list[Case] = [
     ("Bash", {}, NOT_READ, True),
     ("Bash", {"input": {"command": "cat a"}}, EDITED, False),
     ("Bash", {"input": {"command": "git status; cat README.md"}}, "On branch main", False),
@@ -44,14 +47,14 @@ CARRIED = [
 
 
 @pytest.mark.parametrize(("name", "call", "text", "is_error"), OWN)
-def test_a_tools_own_words_are_its_own(name: str, call: dict[str, object], text: str, is_error: bool) -> None:
+def test_a_tools_own_words_are_its_own(name: str, call: dict[str, Any], text: str, is_error: bool) -> None:
     assert is_own_result(name, call, text, is_error=is_error)
     trust = trust_of_result(name, call, text, TrustLevel.REPOSITORY_UNTRUSTED, is_error=is_error)
     assert trust is TrustLevel.TOOL_TRUSTED
 
 
 @pytest.mark.parametrize(("name", "call", "text", "is_error"), CARRIED)
-def test_what_a_tool_carries_is_not(name: str | None, call: dict[str, object], text: str, is_error: bool) -> None:
+def test_what_a_tool_carries_is_not(name: str | None, call: dict[str, Any], text: str, is_error: bool) -> None:
     assert not is_own_result(name, call, text, is_error=is_error)
     trust = trust_of_result(name, call, text, TrustLevel.NETWORK_UNTRUSTED, is_error=is_error)
     assert trust is TrustLevel.NETWORK_UNTRUSTED

@@ -345,15 +345,24 @@ def test_work_that_is_not_the_ledgers_is_found(path: Path) -> None:
         table.update(new_values={"text": "x"}, predicate="sequence_no = 1")
     table.alter.set_table_properties({"delta.appendOnly": "false"})
     assert Rule.NOT_APPEND_ONLY in {rule for rule, *_ in findings(path)}
+    with lk.open(path) as ledger, pytest.raises(lk.IntegrityError, match="switched off"):
+        _record(ledger)
     table.delete("sequence_no = 1 and run_id = 'live'")
     rules = {rule for rule, *_ in findings(path)}
     assert {Rule.NOT_APPEND_ONLY, Rule.MISSING_MESSAGE} <= rules
+
+
+def _record(ledger: lk.Ledger) -> None:
+    with ledger.record("live", "new") as recorder:
+        recorder.append(command("one more", run_id="new"))
 
 
 def test_a_restore_is_found(path: Path) -> None:
     from deltalake import DeltaTable
 
     DeltaTable(str(path / "history")).restore(2)
+    with lk.open(path) as ledger, pytest.raises(lk.IntegrityError, match="restored or deleted"):
+        _record(ledger)
     rules = {rule for rule, *_ in findings(path)}
     assert {Rule.NOT_APPEND_ONLY, Rule.CUT_TAIL} <= rules
 
