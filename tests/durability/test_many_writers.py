@@ -88,7 +88,7 @@ def check(path: Path, written: dict[str, int], messages: int) -> None:
 
 
 def test_a_few_processes_write_read_and_compact_at_once(tmp_path: Path) -> None:
-    write_at_once(tmp_path, 2, MESSAGES // 200, Beside(readers=1, compactors=1))
+    write_at_once(tmp_path, 2, MESSAGES // 500, Beside(readers=1, compactors=1))
 
 
 @pytest.mark.slow

@@ -114,11 +114,14 @@ class Trials:
         lk.open(self._ledger, key=bytes(32)).close()
 
     def run(self, operations: list[str]) -> None:
-        """One trial: starts workers, kills them once one has acknowledged something, checks what is left."""
+        """One trial: starts workers, kills them at a random instant, checks what is left.
+
+        The instant comes after one of them has acknowledged something; in every other trial, after all have.
+        """
         self._notes.write_bytes(b"")
         children = self.workers.start([self._job(operation, place) for place, operation in enumerate(operations)])
         try:
-            self._wait_for_a_note()
+            self._wait_for_notes(set(operations) if self.draw.random() < 0.5 else {"append"})
             time.sleep(self.draw.random() ** 2 * 0.8)
         finally:
             self.workers.kill(children)
@@ -133,10 +136,10 @@ class Trials:
         paths = (str(self._ledger), str(self._notes), str(self._log_folder))
         return Job(operation, paths[0], name, begin, self.draw.getrandbits(32), paths[1], paths[2])
 
-    def _wait_for_a_note(self) -> None:
+    def _wait_for_notes(self, wanted: set[str]) -> None:
         end = time.monotonic() + 20
-        while not self._notes.stat().st_size:
-            assert time.monotonic() < end, "no worker acknowledged anything"
+        while not all(f'["{operation}"'.encode() in self._notes.read_bytes() for operation in wanted):
+            assert time.monotonic() < end, f"nothing was acknowledged: {wanted}"
             time.sleep(0.002)
 
     def _read_notes(self) -> None:

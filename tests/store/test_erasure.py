@@ -141,7 +141,10 @@ def test_erasing_twice_is_harmless(held: lk.Ledger, marker: str) -> None:
     assert_same(canonical(held), before)
 
 
-@pytest.mark.parametrize("step", ["artifacts", "snapshots", "runs", "history", "files"])
+@pytest.mark.parametrize(
+    "step",
+    ["history", *(pytest.param(step, marks=pytest.mark.slow) for step in ("artifacts", "snapshots", "runs", "files"))],
+)
 def test_an_erasure_that_was_cut_off_is_found_and_finished_by_erasing_again(
     held: lk.Ledger, marker: str, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
