@@ -52,8 +52,8 @@ def read_metadata(path: Path) -> pq.FileMetaData:
     return cast("pq.FileMetaData", _parquet.read_metadata(path))
 
 
-def read_batches(path: Path, rows: int) -> Iterator[pl.DataFrame]:
-    """A Parquet file in pieces of so many rows, its pages checked against their checksums."""
+def read_batches(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """A Parquet file (or some columns of it) in pieces of so many rows, its pages checked against their checksums."""
     with _parquet.ParquetFile(path, page_checksum_verification=True) as file:
-        for batch in file.iter_batches(batch_size=rows):
+        for batch in file.iter_batches(batch_size=rows, columns=None if columns is None else list(columns)):
             yield pl.DataFrame(batch)

@@ -37,6 +37,7 @@ _BATCH_ROWS: Final = 16_384
 _LIGHT: Final = (
     "session_id", "run_id", "revision", "sequence_no", "message_id", "leaf_index", "leaf_hash", "prev_hash", "erased",
 )  # fmt: skip
+_HASHES_ONLY: Final = (*_LIGHT, "part_index")
 _MESSAGE: Final = ("session_id", "run_id", "revision", "sequence_no")
 _KEPT: Final = ("session_id", "run_id", "sequence_no", "message_id", "leaf_index", "leaf_hash")
 _ARTIFACT: Final = r"artifact:([0-9a-f]{32})"
@@ -148,7 +149,8 @@ def _check_history(storage: Storage, wanted: _Wanted, seen: _Seen, report: Verif
         light: list[pl.DataFrame] = []
         for file in files:
             try:
-                for rows in whole_messages(_batches(storage, "history", file)):
+                columns = None if wanted.touches(file) else _HASHES_ONLY
+                for rows in whole_messages(_batches(storage, "history", file, columns)):
                     light.append(rows.filter(pl.col("part_index") == 0).select(_LIGHT))
                     _note(rows, seen)
                     if wanted.touches(file):
@@ -170,10 +172,12 @@ def _check_history(storage: Storage, wanted: _Wanted, seen: _Seen, report: Verif
     return readable
 
 
-def _batches(storage: Storage, name: str, file: LiveFile) -> Iterator[pl.DataFrame]:
-    """A file in pieces, its pages checked against their checksums."""
+def _batches(
+    storage: Storage, name: str, file: LiveFile, columns: Sequence[str] | None = None
+) -> Iterator[pl.DataFrame]:
+    """A file in pieces, its pages checked against their checksums; columns that are not asked for are null."""
     table = tables.TABLES[name]
-    for frame in read_batches(storage.store.fetch(name, file.path, anew=True), _BATCH_ROWS):
+    for frame in read_batches(storage.store.fetch(name, file.path, anew=True), _BATCH_ROWS, columns):
         yield complete(frame, table, file.partition)
 
 
