@@ -189,7 +189,8 @@ class Ledger(LedgerCare):
     def append(self, command: AppendMessageCommand) -> AgentMessage:
         """Appends one message to a run, as its next, and returns when it is on disk.
 
-        For many messages :meth:`record` is faster; this waits while a recorder writes the run.
+        For many messages :meth:`record` is faster. This waits while a recorder writes the run: do not call it for a
+        run that the same thread is recording.
 
         Raises:
             IdempotencyError: If its idempotency key stands in the run with other content.

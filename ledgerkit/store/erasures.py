@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -24,7 +25,7 @@ from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Visibility
 from ledgerkit.store.committing import Commit, write_commit
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.journal import JournalHeader, read_journal
-from ledgerkit.store.journaled import run_row
+from ledgerkit.store.journaled import run_row, sealed_mark
 from ledgerkit.store.locking import COMMIT_LOCK, MAINTENANCE_LOCK, RunLock, exclusive, is_recorded
 from ledgerkit.store.maintenance import remove_dead_files, seal_abandoned
 from ledgerkit.store.messagerows import MessageRows
@@ -279,17 +280,35 @@ def _without_journals(storage: Storage, sessions: Sequence[str]) -> list[str]:
     """Removes journals of sessions: what they hold is sealed, and some of it erased."""
     gone: list[str] = []
     for path in sorted(storage.layout.journals.glob("*.journal*")):
-        try:
-            header = read_journal(path).header
-        except (errors.JournalError, FileNotFoundError):
-            continue
-        if header.session_id not in sessions:
+        header = _header_of(path)
+        if header is None or header.session_id not in sessions:
             continue
         try:
             lock = RunLock(path, (header.session_id, header.run_id), wait=False)
         except errors.RunLockedError:  # of another run: those of the erased messages were not recorded
             continue
-        path.unlink(missing_ok=True)
-        gone.append(path.name)
-        lock.release()
+        try:
+            if _is_sealed(storage, path):
+                path.unlink()
+                gone.append(path.name)
+        finally:
+            lock.release()
     return gone
+
+
+def _header_of(path: Path) -> JournalHeader | None:
+    try:
+        return read_journal(path).header
+    except (errors.JournalError, FileNotFoundError):
+        return None
+
+
+def _is_sealed(storage: Storage, path: Path) -> bool:
+    """Whether nothing stands in a journal alone: a message of another run may have come in meanwhile."""
+    try:
+        content = read_journal(path)
+    except (errors.JournalError, FileNotFoundError):
+        return False
+    mark = sealed_mark(content.header.session_id, content.header.run_id)
+    sealed = storage.store.transaction("history", mark) or 0
+    return all(number < sealed for number, _ in content.records)

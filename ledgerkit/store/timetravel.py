@@ -54,14 +54,18 @@ def _versions(layout: Layout, as_of: datetime | int) -> Mapping[str, int]:
 
 
 def _version_at(layout: Layout, name: str, moment: datetime) -> int:
-    table = DeltaTable(layout.place.uri(name))
+    """The last version of a table that was committed by a moment, as its own log says."""
     first = deltalog.committed_at(layout.place, name, 0)
     if first is not None and first > moment:
         if name != "history":
             return 0  # made a moment later, or by a later layout: empty then
         raise errors.LedgerError(f"The ledger did not exist at {moment.isoformat()}.")
-    table.load_as_version(moment)
-    return table.version()
+    low, high = 0, DeltaTable(layout.place.uri(name)).version()
+    while low < high:
+        middle = (low + high + 1) // 2
+        committed = deltalog.committed_at(layout.place, name, middle)
+        low, high = (middle, high) if committed is None or committed <= moment else (low, middle - 1)
+    return low
 
 
 def _named(as_of: datetime | int) -> str:

@@ -359,7 +359,8 @@ def _unexplained(record: str, *, message_id: str | None = None, run_id: str | No
 
 
 def _check_journals(storage: Storage, report: VerificationReport) -> None:
-    for path in sorted(storage.layout.journals.glob("*.journal*")):
+    kept = [path for path in storage.layout.journals.glob("*.journal*") if path.suffix in (".journal", ".damaged")]
+    for path in sorted(kept):  # what a crash left of a journal in the making belongs to nobody
         name = f"journal/{path.name}"
         try:
             content = read_journal(path)

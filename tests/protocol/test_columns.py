@@ -47,6 +47,7 @@ def test_together_they_fill_every_column_that_the_store_does_not_compute() -> No
     )
     filled = {*p.part_columns(part), *p.message_columns(message)}
     of_the_store = {"run_date", "revision", "part_index", "part_id", "byte_count", "content_id"}
+    of_the_store |= {column.name for column in tables.HISTORY.of_role(tables.Role.PROOF)}
     assert filled | of_the_store == set(tables.HISTORY.names)
     assert not filled & of_the_store
 

@@ -242,7 +242,7 @@ def test_a_type_that_frames_do_not_have_is_an_error_of_the_query(shared: lk.Ledg
         ("select txt from parts", "Did you mean 'text'"),
         ("select created from messages", "Did you mean 'created_at'"),
         ("from parts where tokens > 3", "Did you mean 'input_tokens'"),
-        ("from nothing_like_it_at_all", "Known: file_changes, "),
+        ("from nothing_like_it_at_all", "Known: checkpoints, "),
     ],
 )
 def test_a_wrong_name_is_answered_with_the_nearest_right_one(shared: lk.Ledger, query: str, message: str) -> None:
