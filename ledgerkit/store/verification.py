@@ -180,6 +180,10 @@ def _batches(
     """A file in pieces, its pages checked against their checksums; columns that are not asked for are null."""
     table = tables.TABLES[name]
     for frame in read_batches(storage.store.fetch(name, file.path, anew=True), _BATCH_ROWS, columns):
+        if columns is None and storage.store.is_uniform(name):
+            wanted = set(table.names) - set(table.partition_by)
+            if odd := sorted(wanted.symmetric_difference(frame.columns)):
+                raise ValueError(f"Its columns are not those of {name!r}: {', '.join(odd)}.")
         yield complete(frame, table, file.partition)
 
 
