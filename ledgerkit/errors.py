@@ -110,6 +110,10 @@ class PriceFileError(LedgerkitError, ValueError):
     """A price file that cannot be read; says where."""
 
 
+class ConfigurationError(LedgerkitError, ValueError):
+    """A setting of this machine or user cannot be used."""
+
+
 class MissingExtraError(LedgerkitError, ImportError):
     """An optional dependency that is not installed."""
 

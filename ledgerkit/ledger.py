@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.ingest.importing import Progress
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
+    from ledgerkit.safety.redaction import SecretRedactor
+    from ledgerkit.safety.redaction.messages import CommandRedactor
     from ledgerkit.store.facts import RecordedFacts
     from ledgerkit.store.recorder import Recorder
 
@@ -109,6 +111,24 @@ class Ledger(LedgerCare):
         self._clock = clock
         self._random = random
         self.prices: cost.PriceBook | None = None
+        self._redactor: SecretRedactor | None = None
+
+    @property
+    def redactor(self) -> SecretRedactor:
+        """Takes secrets out of what is written; made with this user's key, unless one was set.
+
+        Raises:
+            ConfigurationError: If the user's key cannot be read or made.
+        """
+        if self._redactor is None:
+            from ledgerkit.safety.redaction import standard_redactor
+
+            self._redactor = standard_redactor()
+        return self._redactor
+
+    @redactor.setter
+    def redactor(self, redactor: SecretRedactor) -> None:
+        self._redactor = redactor
 
     @property
     def path(self) -> Path:
@@ -121,6 +141,7 @@ class Ledger(LedgerCare):
         self,
         *paths: str | os.PathLike[str],
         keep_reasoning: bool = False,
+        redact: str = "on",
         progress: Progress | None = None,
         now: datetime | None = None,
     ) -> ImportAccount:
@@ -132,6 +153,8 @@ class Ledger(LedgerCare):
             paths: Files and folders.
             keep_reasoning: Keep hidden reasoning, as restricted artifacts that are never projected. Without it only
                 its size and hash are stored.
+            redact: ``on`` replaces secrets before anything is written (see docs/redaction.md), ``audit`` counts them
+                and lets them in, ``off`` does not look.
             progress: Called after each file with bytes done, bytes in all and the file.
             now: Time of the import; the clock's if not given.
 
@@ -140,20 +163,31 @@ class Ledger(LedgerCare):
 
         Raises:
             ImportSourceError: If there is nothing at a path.
+            UnknownNameError: If there is no such mode of redaction.
         """
         from ledgerkit.ingest.importing import ImportOptions, import_files
+        from ledgerkit.ingest.redacting import RedactionMode
 
+        if redact not in (modes := [mode.value for mode in RedactionMode]):
+            raise errors.UnknownNameError.among("mode of redaction", redact, modes)
         moment = now or self._clock()
         options = ImportOptions(
             uuid7(moment, self._random(10)),
             moment,
             self._random,
             keep_reasoning=keep_reasoning,
+            redactor=None if redact == RedactionMode.OFF else self.redactor,
+            redaction=RedactionMode(redact),
         )
         return import_files(self._writable, [os.fspath(path) for path in paths], options, progress)
 
     def record(
-        self, session_id: str | None = None, run_id: str | None = None, **facts: Unpack[RecordedFacts]
+        self,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        redact: bool = True,
+        **facts: Unpack[RecordedFacts],
     ) -> Recorder:
         """Records a live run: each message is on disk before ``append`` returns.
 
@@ -163,6 +197,7 @@ class Ledger(LedgerCare):
         Args:
             session_id: The session; a new one if not given.
             run_id: The run in it; a new one if not given.
+            redact: Replace secrets before anything is written. What one message gives away is replaced in later ones.
             facts: What is known about the run: ``agent``, ``agent_version``, ``repository``, ``branch``,
                 ``working_directory``, ``task_id``, ``title``, ``parent_run_id``, ``forked_at``, ``relation``.
 
@@ -184,13 +219,28 @@ class Ledger(LedgerCare):
         moment = self._clock()
         run = (session_id or uuid7(moment, self._random(10)), run_id or uuid7(moment, self._random(10)))
         known = {name: None if value is None else str(value) for name, value in facts.items()}
-        return Recorder(self._writable, run, known, self._sealing(), self._clock)
+        redactor = self._command_redactor(run[0]) if redact else None
+        if redactor is not None:
+            known = redactor.facts(known)
+        return Recorder(self._writable, run, known, self._sealing(), self._clock, redact=redactor)
 
-    def append(self, command: AppendMessageCommand) -> AgentMessage:
+    def _command_redactor(self, session_id: str) -> CommandRedactor:
+        from ledgerkit.safety.redaction import SecretMemory
+        from ledgerkit.safety.redaction.messages import CommandRedactor
+        from ledgerkit.store.redactions import known_fingerprints
+
+        known = known_fingerprints(self._storage.database, [session_id], self.redactor.key_id)
+        return CommandRedactor(self.redactor, SecretMemory(fingerprints=known.get(session_id, {})))
+
+    def append(self, command: AppendMessageCommand, *, redact: bool = True) -> AgentMessage:
         """Appends one message to a run, as its next, and returns when it is on disk.
 
         For many messages :meth:`record` is faster. This waits while a recorder writes the run: do not call it for a
         run that the same thread is recording.
+
+        Args:
+            command: The message.
+            redact: Replace secrets before anything is written.
 
         Raises:
             IdempotencyError: If its idempotency key stands in the run with other content.
@@ -198,7 +248,8 @@ class Ledger(LedgerCare):
         from ledgerkit.store.recorder import Recorder
 
         run = (command.session_id, command.run_id)
-        recorder = Recorder(self._writable, run, {}, self._sealing(), self._clock, wait=True)
+        redactor = self._command_redactor(run[0]) if redact else None
+        recorder = Recorder(self._writable, run, {}, self._sealing(), self._clock, redact=redactor, wait=True)
         try:
             return recorder.append(command)
         finally:

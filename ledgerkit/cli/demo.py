@@ -12,6 +12,7 @@ from ledgerkit.cli.asking import print_costs, print_runs
 from ledgerkit.cli.context import explained_errors, json_option
 from ledgerkit.cli.importing import account_json, print_account, progress_bar
 from ledgerkit.cli.output import console, print_json, short_id, text
+from ledgerkit.safety.redaction import RedactionKey, standard_redactor
 
 _NEXT = """\
 Next:
@@ -39,6 +40,7 @@ def demo_command(data: Path, out: Path, as_json: bool) -> None:
         if (where / "ledger.json").is_file():
             shutil.rmtree(where)
         with lk.open(where) as ledger, progress_bar("Importing", hidden=as_json) as progress:
+            ledger.redactor = standard_redactor(RedactionKey.public())  # the same demo for everybody
             account = ledger.import_logs(data, progress=progress)
             report.write_text(ledger.report(), "utf-8")
             dearest = ledger.runs().sort("cost", descending=True, nulls_last=True)["run_id"][0]

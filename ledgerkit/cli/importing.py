@@ -17,20 +17,30 @@ from ledgerkit.reports.formatting import format_count, plural
 
 _SHOWN_DAMAGE = 20
 _SHOWN_NAMES = 4
+_SHOWN_IDS = 8
 
 
 @click.command("import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--keep-reasoning", is_flag=True, help="Keep hidden reasoning, as restricted artifacts.")
+@click.option(
+    "--redact",
+    type=click.Choice(["on", "audit", "off"]),
+    default="on",
+    show_default=True,
+    help="Secrets: replace them before anything is written, only count them, or do not look.",
+)
 @json_option
 @writes_ledger
-def import_command(ledger: lk.Ledger, paths: tuple[Path, ...], keep_reasoning: bool, as_json: bool) -> None:
+def import_command(
+    ledger: lk.Ledger, paths: tuple[Path, ...], keep_reasoning: bool, redact: str, as_json: bool
+) -> None:
     """Import agent logs: files, or folders with all files below them.
 
     Formats are recognised by content. Importing again adds nothing; a file that has grown continues.
     """
     with progress_bar("Importing", hidden=as_json) as progress:
-        account = ledger.import_logs(*paths, keep_reasoning=keep_reasoning, progress=progress)
+        account = ledger.import_logs(*paths, keep_reasoning=keep_reasoning, redact=redact, progress=progress)
     if as_json:
         print_json(account_json(account))
     else:
@@ -62,12 +72,13 @@ def progress_bar(what: str, *, hidden: bool = False) -> Generator[ProgressCallba
 
 def account_json(account: lk.ImportAccount) -> dict[str, object]:
     """The account as JSON."""
-    plain = account.model_dump(exclude={"details", "damage"})
+    plain = account.model_dump(exclude={"details", "damage", "exposed"})
     return {
         **plain,
         "closes": account.closes,
         "details": account.details.to_dicts(),
         "damage": account.damage.to_dicts(),
+        "exposed": account.exposed.to_dicts(),
     }
 
 
@@ -95,7 +106,29 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
         out.print(text(f"  {row['path']}:{row['line']}: {row['reason']}", "yellow"))
     if account.damage.height > _SHOWN_DAMAGE:
         out.print(f"  … and {account.damage.height - _SHOWN_DAMAGE} more (--json lists all)")
+    _print_secrets(account, ledger)
     out.print(text(f"Ledger: {ledger.path}"))
+
+
+def _print_secrets(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
+    """What was found, what became of it, and what stands in the ledger since before anybody knew."""
+    out = console()
+    kinds = ", ".join(f"{kind} {format_count(count)}" for kind, count in account.secrets.items())
+    match account.redaction:
+        case "on" if kinds:
+            out.print(text(f"Secrets replaced before anything was written: {kinds}"))
+        case "audit" if kinds:
+            out.print(text(f"Secrets found, and NOT replaced: {kinds}", "yellow"))
+        case "off":
+            out.print(text("Nobody looked for secrets (--redact off); what was imported is never projected.", "yellow"))
+        case _:
+            pass
+    if account.exposed.height:
+        ids = " ".join(account.exposed["message_id"].head(_SHOWN_IDS))
+        more = f" … ({account.exposed.height} in all; --json lists them)" if account.exposed.height > _SHOWN_IDS else ""
+        what = plural(account.exposed.height, "message")
+        out.print(text(f"{what} imported earlier hold what is now known to be a secret. To remove them:", "yellow"))
+        out.print(text(f'  ledgerkit erase {ids}{more} --reason "secret" --ledger {ledger.path}'))
 
 
 def _reasons(account: lk.ImportAccount) -> str:

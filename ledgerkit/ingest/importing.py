@@ -19,14 +19,17 @@ import polars as pl
 from ledgerkit import tokens
 from ledgerkit.importers.drafts import Node, ParsedFile, RecordDraft
 from ledgerkit.ingest.account import Fate, FileState, ImportAccount, import_rows
+from ledgerkit.ingest.exposure import EXPOSED, exposed_messages
 from ledgerkit.ingest.lineage import record_key
 from ledgerkit.ingest.redacting import RedactionMode, RedactionTally, Redactor, redact_records
-from ledgerkit.ingest.sessions import Batch, SessionIntake
+from ledgerkit.ingest.sessions import Batch, Session, SessionIntake
 from ledgerkit.ingest.sources import Source, find_files, fingerprint_of, plan
 from ledgerkit.ingest.writing import write_batch
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
+from ledgerkit.safety.redaction import SecretMemory
 from ledgerkit.store.database import Database
 from ledgerkit.store.locking import COMMIT_LOCK, exclusive
+from ledgerkit.store.redactions import known_fingerprints
 from ledgerkit.store.sealing import Sealing, seal_journals
 from ledgerkit.store.storage import Storage
 
@@ -93,7 +96,7 @@ def _import(storage: Storage, files: list[Path], options: ImportOptions, progres
         tally.states += [reading.state for reading in readings]
         with exclusive(storage.layout, COMMIT_LOCK):
             tally.add(_write(storage, readings, batch, counter, (options.redactor, tally.redaction)))
-    return tally.account(options.import_id)
+    return tally.account(options.import_id, _exposed(storage, tally.redaction))
 
 
 def _redaction(options: ImportOptions) -> RedactionTally:
@@ -115,13 +118,31 @@ def _write(
     _count_all(readings, batch, storage.database)
     redactor, tally = redaction
     if redactor is not None:
-        for session in batch.sessions():
-            redact_records([new.draft for new in session.new.values()], redactor, tally)
+        sessions = [session for session in batch.sessions() if session.new]
+        _remember(storage, sessions, tally)
+        for session in sessions:
+            drafts = [new.draft for new in session.new.values()]
+            redact_records(drafts, redactor, tally, tally.memories[session.session_id])
     written = write_batch(storage, batch, counter, tally.key_id)
     states = [reading.state for reading in readings if reading.parsed is not None]
     rows = import_rows(states, batch.import_id, batch.microseconds, tally.mode)
     storage.store.append("imports", rows, batch.transactions)
     return written
+
+
+def _remember(storage: Storage, sessions: list[Session], tally: RedactionTally) -> None:
+    """Sets up what is known of sessions' secrets: the values of this import, the fingerprints of earlier ones."""
+    tally.continued.update(session.session_id for session in sessions if session.known or session.items)
+    unmet = [session.session_id for session in sessions if session.session_id not in tally.memories]
+    known = known_fingerprints(storage.database, unmet, tally.key_id)
+    tally.memories.update({one: SecretMemory(fingerprints=known.get(one, {})) for one in unmet})
+
+
+def _exposed(storage: Storage, tally: RedactionTally) -> pl.DataFrame:
+    """Messages that were committed before this import knew that they hold a secret."""
+    if tally.mode is not RedactionMode.ON:
+        return pl.DataFrame(schema=EXPOSED)
+    return exposed_messages(storage, {one: tally.memories[one] for one in tally.continued})
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +293,7 @@ class _Tally:
         self.messages += written[0]
         self.runs |= written[1]
 
-    def account(self, import_id: str) -> ImportAccount:
+    def account(self, import_id: str, exposed: pl.DataFrame) -> ImportAccount:
         read = [state for state in self.states if state.format != UNSUPPORTED]
         details = [(s.path, t, f.value, r, n) for s in read for (t, f, r), n in sorted(s.fates.items()) if n]
         damage = [(s.path, q.line, q.offset, q.bytes, q.reason) for s in read for q in s.quarantine]
@@ -287,6 +308,7 @@ class _Tally:
             runs=len(self.runs),
             redaction=self.redaction.mode.value,
             secrets=dict(sorted(self.redaction.counts.items())),
+            exposed=exposed,
             details=pl.DataFrame(details, _DETAILS, orient="row"),
             damage=pl.DataFrame(damage, _DAMAGE, orient="row"),
             **totals,

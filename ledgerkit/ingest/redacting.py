@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from ledgerkit.importers.drafts import Blob, MessageDraft, PartDraft, RecordDraft
-from ledgerkit.importers.shapes import is_list, is_object
 from ledgerkit.protocol.toolcalls import arguments_hash
 from ledgerkit.protocol.vocabulary import ArtifactLabel, PartType, Visibility
+from ledgerkit.safety.redaction import SecretMemory
+from ledgerkit.safety.redaction.strings import strings_of, with_strings
 
 _TEXTUAL: Final = ("text/", "application/json", "application/xml", "application/yaml", "application/x-")
 _FACTS: Final = ("working_directory", "branch", "repository", "title", "task_id")
@@ -62,15 +63,15 @@ class Redacted(Protocol):
 
 
 class Redactor(Protocol):
-    """Removes secrets from the texts of a run."""
+    """Removes secrets from the texts of a session."""
 
     @property
     def key_id(self) -> str:
         """Which key the fingerprints were made with."""
         ...
 
-    def redact(self, texts: Sequence[str]) -> Redacted:
-        """Removes secrets: a value that is recognised in one text is removed in all of them."""
+    def redact(self, texts: Sequence[str], memory: SecretMemory | None = None) -> Redacted:
+        """Removes secrets: a value that is recognised in one text, or is in the memory, is removed in all of them."""
         ...
 
 
@@ -82,11 +83,15 @@ class RedactionTally:
         mode: What was done about it.
         key_id: Which key the fingerprints were made with; ``None`` if nothing was looked for.
         counts: Secrets by type.
+        memories: What is known of the secrets of each session, as long as the import goes on.
+        continued: Sessions of which the ledger had rows before.
     """
 
     mode: RedactionMode
     key_id: str | None = None
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    memories: dict[str, SecretMemory] = field(default_factory=dict[str, SecretMemory], repr=False)
+    continued: set[str] = field(default_factory=set[str])
 
 
 @dataclass(slots=True)
@@ -99,17 +104,20 @@ class _Slot:
     is_blob: bool = False
 
 
-def redact_records(records: Iterable[RecordDraft], redactor: Redactor, tally: RedactionTally) -> None:
+def redact_records(
+    records: Iterable[RecordDraft], redactor: Redactor, tally: RedactionTally, memory: SecretMemory | None = None
+) -> None:
     """Redacts the records of a session in place.
 
     Args:
         records: Records that are new to the ledger, of one session.
         redactor: Removes secrets.
         tally: Counts what was found; in audit mode nothing is changed.
+        memory: What is known of the session's secrets; what is found is added.
     """
     slots = [slot for record in records for slot in _slots(record)]
     texts = [text for slot in slots for text in slot.strings]
-    result = redactor.redact(texts)
+    result = redactor.redact(texts, memory)
     for found in result.replacements:
         tally.counts[found.type] = tally.counts.get(found.type, 0) + 1
     touched = {found.text_index for found in result.replacements}
@@ -151,9 +159,9 @@ def _message_slots(message: MessageDraft) -> Iterator[_Slot]:
     if message.metadata:
 
         def put_metadata(new: list[str]) -> None:
-            message.metadata = _rebuilt(message.metadata, iter(new))
+            message.metadata = with_strings(message.metadata, iter(new))
 
-        yield _Slot(list(_strings(message.metadata)), put_metadata)
+        yield _Slot(list(strings_of(message.metadata)), put_metadata)
     for name, blob in message.attached.items():
         if (text := _text_of(blob)) is not None:
             yield _Slot([text], _attached_putter(message, name, blob), is_blob=True)
@@ -176,13 +184,13 @@ def _part_slots(part: PartDraft) -> Iterator[_Slot]:
             setattr(part, name, value)
 
     def put_data(new: list[str]) -> None:
-        part.data = _rebuilt(part.data, iter(new))
+        part.data = with_strings(part.data, iter(new))
         if part.part_type is PartType.TOOL_CALL and part.arguments_hash is not None:
             part.arguments_hash = arguments_hash(part.data)  # the hash of what was there could be guessed at
 
     yield _Slot([getattr(part, name) for name in plain], put_plain, part)
     if part.data is not None:
-        yield _Slot(list(_strings(part.data)), put_data, part)
+        yield _Slot(list(strings_of(part.data)), put_data, part)
     for number, blob in enumerate(part.blobs or ()):
         if (text := _text_of(blob)) is not None:
             yield _Slot([text], _blob_putter(part, number, blob), part, is_blob=True)
@@ -212,27 +220,3 @@ def _blob_with(blob: Blob, text: str) -> Blob:
     content = text.encode()
     label = ArtifactLabel.SAFE if content == blob.content else ArtifactLabel.REDACTED
     return Blob(content, blob.media_type, blob.label or label)
-
-
-def _strings(value: object) -> Iterator[str]:
-    """All strings of a JSON value, keys too, in a fixed order."""
-    if isinstance(value, str):
-        yield value
-    elif is_object(value):
-        for key, inner in value.items():
-            yield key
-            yield from _strings(inner)
-    elif is_list(value):
-        for inner in value:
-            yield from _strings(inner)
-
-
-def _rebuilt(value: Any, strings: Iterator[str]) -> Any:  # noqa: ANN401 - a JSON value
-    """A JSON value with other strings in their places."""
-    if isinstance(value, str):
-        return next(strings)
-    if is_object(value):
-        return {next(strings): _rebuilt(inner, strings) for inner in value.values()}
-    if is_list(value):
-        return [_rebuilt(inner, strings) for inner in value]
-    return value

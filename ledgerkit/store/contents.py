@@ -17,13 +17,22 @@ from ledgerkit.store.layout import Layout
 
 INLINE_BYTES: Final = 64 * 1024
 HEAD_CHARS: Final = 4_096
+PLACEHOLDER_START: Final = b"[REDACTED_SECRET:"
+"""How what stands in the place of a secret begins."""
 
 
 class Contents:
-    """Collects the artifacts of one commit."""
+    """Collects the artifacts of one commit.
 
-    def __init__(self, layout: Layout) -> None:
+    Args:
+        layout: Where things are.
+        is_scanned: Contents whose label nobody gives were scanned for secrets: they are safe, or redacted if a
+            placeholder stands in them.
+    """
+
+    def __init__(self, layout: Layout, *, is_scanned: bool = False) -> None:
         self._layout = layout
+        self._is_scanned = is_scanned
         self._kept: dict[str, tuple[bytes, str, ArtifactLabel]] = {}
 
     def content_id(self, content: bytes | str) -> str:
@@ -39,8 +48,13 @@ class Contents:
             Its content id.
         """
         content_id = self.content_id(content)
-        self._kept.setdefault(content_id, (content, media_type, label or ArtifactLabel.RESTRICTED))
+        self._kept.setdefault(content_id, (content, media_type, label or self._label_of(content)))
         return content_id
+
+    def _label_of(self, content: bytes) -> ArtifactLabel:
+        if not self._is_scanned:
+            return ArtifactLabel.RESTRICTED
+        return ArtifactLabel.REDACTED if PLACEHOLDER_START in content else ArtifactLabel.SAFE
 
     def inlined(
         self, text: str | None, content_type: str, refs: list[str], label: ArtifactLabel | None = None

@@ -147,9 +147,16 @@ class Database:
                 for name, table in tables.TABLES.items():
                     if versions[name] != self._versions.get(name):
                         source = _source(table, self._store.files(name), is_uniform=self._store.is_uniform(name))
-                        self._connection.execute(f"create or replace view sealed_{name} as {source}")
+                        self._create(name, source)
                         self._sources[name] = source
             self._versions = versions
+
+    def _create(self, name: str, source: str) -> None:
+        try:
+            self._connection.execute(f"create or replace view sealed_{name} as {source}")
+        except UnicodeDecodeError as error:  # DuckDB's message quotes the damaged bytes
+            message = f"A file of the table {name} is damaged. Run: ledgerkit verify --ledger {self._layout.root}"
+            raise errors.LedgerFormatError(message) from error
 
     @contextmanager
     def _at_once(self) -> Generator[None]:

@@ -39,6 +39,7 @@ class JournalHeader(msgspec.Struct, frozen=True):
         facts: What is known about the run.
         run_date: Partition of the run; ``None`` if its first message decides.
         revision: Revision of the run that the messages go on with.
+        key_id: Which redaction key was used before anything was written; ``None`` if nobody looked for secrets.
     """
 
     session_id: str
@@ -47,6 +48,7 @@ class JournalHeader(msgspec.Struct, frozen=True):
     facts: dict[str, str | None] = msgspec.field(default_factory=dict[str, str | None])
     run_date: str | None = None
     revision: int = 0
+    key_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

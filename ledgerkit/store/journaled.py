@@ -119,7 +119,7 @@ class Journals:
             return
         journal.messages += fresh
         run_date = date_of(journal.header, journal.messages[0][1])
-        contents = Contents(self._layout)
+        contents = Contents(self._layout, is_scanned=journal.header.key_id is not None)
         rows = MessageRows(contents, self._count_tokens)
         for _, message in fresh:
             rows.add(message, run_date=run_date, revision=journal.header.revision)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from ledgerkit import errors
 from ledgerkit.protocol.identifiers import uuid7
@@ -35,6 +35,19 @@ _KEYS: Final = """
 """
 
 
+class CommandRedactor(Protocol):
+    """Takes secrets out of messages of one run before they are written."""
+
+    @property
+    def key_id(self) -> str:
+        """Which key the fingerprints are made with."""
+        ...
+
+    def __call__(self, commands: Sequence[AppendMessageCommand]) -> Sequence[AppendMessageCommand]:
+        """The messages without secrets."""
+        ...
+
+
 class Recorder:
     """Records one run. Get it from :meth:`ledgerkit.Ledger.record`; threads may share it.
 
@@ -51,6 +64,7 @@ class Recorder:
         sealing: Sealing,
         clock: Callable[[], datetime],
         *,
+        redact: CommandRedactor | None = None,
         wait: bool = False,
     ) -> None:
         if not storage.layout.place.is_local:
@@ -63,6 +77,7 @@ class Recorder:
         self._facts = dict(facts)
         self._sealing = sealing
         self._clock = clock
+        self._redact = redact
         self._path = storage.layout.journal_path(*run)
         self._mutex = threading.RLock()
         self._process = os.getpid()
@@ -95,10 +110,15 @@ class Recorder:
         if content is not None:
             self._take_up(content)
 
+    @property
+    def _key_id(self) -> str | None:
+        return None if self._redact is None else self._redact.key_id
+
     def _goes_on(self, content: JournalContent) -> bool:
         """Whether a journal can simply be continued: it says the same of the run, nothing of it is sealed yet."""
         header, store = content.header, self._storage.store
         same = all(header.facts.get(name) == value for name, value in self._facts.items())
+        same = same and header.key_id == self._key_id
         sealed = store.transaction("history", sealed_mark(self.session_id, self.run_id)) or 0
         standing = standing_of(self._storage, self.session_id, self.run_id)
         return same and sealed <= header.first and standing.revision == header.revision and content.end < SEAL_BYTES
@@ -111,7 +131,8 @@ class Recorder:
 
     def _start(self, first: int) -> None:
         standing = standing_of(self._storage, self.session_id, self.run_id)
-        header = JournalHeader(self.session_id, self.run_id, first, self._facts, standing.run_date, standing.revision)
+        place = (standing.run_date, standing.revision, self._key_id)
+        header = JournalHeader(self.session_id, self.run_id, first, self._facts, *place)
         self._journal = JournalWriter.opened(self._path, start_journal(self._path, header))
         self._header = header
         self._next = standing.next
@@ -152,7 +173,8 @@ class Recorder:
         """
         with self._mutex:
             self._check(commands)
-            messages, payloads, keys = self._placed(commands)
+            clean = commands if self._redact is None else self._redact(commands)
+            messages, payloads, keys = self._placed(clean)
             end = self._journal.write(payloads) if payloads else self._journal.size
             self._next += len(payloads)
             self._keys.update(keys)

@@ -7,18 +7,35 @@ source file and offset of its record say where the original is, if it still is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import polars as pl
 
 from ledgerkit import tables
+from ledgerkit.store.contents import PLACEHOLDER_START
+from ledgerkit.store.database import Database
 
 PLACEHOLDER: Final = re.compile(r"\[REDACTED_SECRET:([A-Za-z0-9_.-]{1,64})#([0-9a-f]{12})\]")
 _FIELDS: Final = ("text", "data", "metadata", "summary", "path")
 _OF_MESSAGE: Final = (
     "session_id", "run_id", "sequence_no", "message_id", "source_file", "source_offset", "source_line", "import_id",
 )  # fmt: skip
+
+
+_FINGERPRINTS: Final = """
+    select session_id, fingerprint, min(secret_type) as secret_type from redactions
+    where list_contains($sessions, session_id) and key_id = $key group by all order by all
+"""
+
+
+def known_fingerprints(database: Database, sessions: Sequence[str], key_id: str | None) -> dict[str, dict[str, str]]:
+    """Secret types by fingerprint, of what was replaced in each of some sessions with one key."""
+    found: dict[str, dict[str, str]] = {}
+    rows = database.frame(_FINGERPRINTS, {"sessions": sorted(sessions), "key": key_id})
+    for session_id, fingerprint, kind in rows.iter_rows():
+        found.setdefault(session_id, {})[fingerprint] = kind
+    return found
 
 
 def redaction_rows(history: pl.DataFrame, artifacts: pl.DataFrame, key_id: str | None) -> pl.DataFrame:
@@ -35,7 +52,7 @@ def redaction_rows(history: pl.DataFrame, artifacts: pl.DataFrame, key_id: str |
 
 def _in_rows(history: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for name in _FIELDS:
-        hits = history.filter(pl.col(name).str.contains("[REDACTED_SECRET:", literal=True))
+        hits = history.filter(pl.col(name).str.contains(PLACEHOLDER_START.decode(), literal=True))
         for row in hits.select(*_OF_MESSAGE, "part_id", name).iter_rows(named=True):
             part = None if name == "metadata" else row["part_id"]
             for found in _placeholders(row[name]):
@@ -43,7 +60,7 @@ def _in_rows(history: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _in_artifacts(history: pl.DataFrame, artifacts: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    marked = artifacts.filter(pl.col("content").bin.contains(b"[REDACTED_SECRET:"))
+    marked = artifacts.filter(pl.col("content").bin.contains(PLACEHOLDER_START))
     if marked.is_empty():
         return
     refs = history.select(*_OF_MESSAGE, "part_id", pl.col("artifact_refs").alias("content_id")).explode("content_id")

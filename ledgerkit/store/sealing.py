@@ -104,11 +104,12 @@ def _prepared(
 ) -> Commit:
     standing = standing_of(storage, header.session_id, header.run_id)
     run_date = standing.run_date or date_of(header, messages[0])
-    contents = Contents(storage.layout)
+    contents = Contents(storage.layout, is_scanned=header.key_id is not None)
     rows = MessageRows(contents, sealing.count_tokens)
     for number, message in enumerate(messages, standing.next):
         rows.add(message, run_date=run_date, revision=standing.revision, sequence_no=number)
-    return Commit(rows.frame(), _described(storage, header, run_date, standing.revision, now), contents)
+    described = _described(storage, header, run_date, standing.revision, now)
+    return Commit(rows.frame(), described, contents, key_id=header.key_id)
 
 
 def _described(storage: Storage, header: JournalHeader, run_date: str, revision: int, now: datetime) -> pl.DataFrame:

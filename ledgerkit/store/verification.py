@@ -348,7 +348,7 @@ def _check_queries(storage: Storage, report: VerificationReport) -> None:
                 path = str(storage.store.fetch(name, file.path))
                 try:
                     connection.execute(_EVERY_CELL, [path]).fetchall()
-                except duckdb.Error as error:
+                except (duckdb.Error, UnicodeDecodeError) as error:
                     report.findings.append(_unreadable(name, file, error))
 
 
@@ -359,7 +359,7 @@ def _check_erasures(storage: Storage, seen: _Seen, report: VerificationReport) -
         return
     try:
         explained = explained_erasures(storage)
-    except (errors.LedgerkitError, duckdb.Error) as error:
+    except (errors.LedgerkitError, duckdb.Error, UnicodeDecodeError) as error:
         report.findings.append(IntegrityFinding(Rule.UNEXPLAINED_ERASURE, f"Records cannot be read: {error}"))
         return
     for message_id, record in sorted(seen.erased.items()):

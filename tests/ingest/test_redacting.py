@@ -16,6 +16,7 @@ import ledgerkit as lk
 from ledgerkit.ingest.importing import ImportOptions, import_files
 from ledgerkit.ingest.redacting import RedactionMode
 from ledgerkit.protocol.toolcalls import arguments_hash
+from ledgerkit.safety.redaction import SecretMemory
 from tests.builders import Log, text, tool_use
 from tests.conftest import NOW
 
@@ -40,7 +41,8 @@ class Hushing:
 
     key_id = KEY_ID
 
-    def redact(self, texts: Sequence[str]) -> Result:
+    def redact(self, texts: Sequence[str], memory: SecretMemory | None = None) -> Result:
+        del memory
         hits = [Hit(index) for index, one in enumerate(texts) for _ in SECRET.finditer(one)]
         return Result([SECRET.sub(_placeholder, one) for one in texts], hits)
 

@@ -1,0 +1,57 @@
+"""One secret, whatever way it is written: the escapes of JSON, of addresses and of wrapped lines taken off."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+from urllib.parse import unquote
+
+_CODE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_BARE_QUOTE: Final = re.compile(r'(?<!\\)((?:\\\\)*)"')
+_DEPTH: Final = 4
+
+
+def canonical(value: str, kind: str = "") -> str:
+    r"""The value of a secret without what its surroundings did to it.
+
+    Example:
+        >>> canonical(r'a\\\"b'), canonical("p%40ss"), canonical("plain")
+        ('a"b', 'p@ss', 'plain')
+    """
+    if kind == "private-key":
+        return _key(value)
+    for _ in range(_DEPTH):
+        plain = _without_escapes(value)
+        if plain == value:
+            break
+        value = plain
+    if _CODE.search(value):
+        plain = unquote(value, errors="strict") if _is_decodable(value) else value
+        value = plain if plain.isprintable() else value
+    return value
+
+
+def _is_decodable(value: str) -> bool:
+    try:
+        unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _without_escapes(value: str) -> str:
+    if "\\" not in value:
+        return value
+    try:
+        plain = json.loads('"' + _BARE_QUOTE.sub(r"\1\"", value) + '"', strict=False)
+    except ValueError:
+        return value
+    return plain if isinstance(plain, str) and len(plain) >= 4 else value
+
+
+def _key(value: str) -> str:
+    """A private key as its body alone, so that line ends, indents and marks of a diff make no difference."""
+    body = re.sub(r"-{4,5}[\s\\]*(?:BEGIN|END)[A-Z0-9 ]*-{4,5}", "", value)
+    body = re.sub(r"\\+[nrt]|(?m:^[ \t]*(?:\d{1,6}[→:|\t])?[+\-> ]?)", "", body)
+    return re.sub(r"[^A-Za-z0-9+/=]", "", body) or value

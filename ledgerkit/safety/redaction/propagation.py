@@ -1,0 +1,102 @@
+"""Finds values that are known, in whatever way they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import polars as pl
+
+from ledgerkit.safety.redaction.forms import SHORTEST, written_forms
+from ledgerkit.safety.redaction.memory import Confirmed, SecretMemory
+from ledgerkit.safety.redaction.secrets import PLACEHOLDER, Secret, fingerprint_of
+from ledgerkit.safety.redaction.values import looks_random
+
+_CODE_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_CODE_BEFORE: Final = re.compile(r"[A-Za-z0-9+/_-]*$")
+_WORD: Final = re.compile(r"[^\s\"'`<>=,;()\[\]{}]{8,400}")
+_REACH: Final = 20_000
+PROPAGATED: Final = "propagation"
+REMEMBERED: Final = "fingerprint"
+
+
+def known_places(texts: Sequence[str], values: Mapping[str, Confirmed]) -> Iterator[tuple[int, Secret]]:
+    """Every place where a known value stands.
+
+    Args:
+        texts: Where to look.
+        values: What is known.
+
+    Yields:
+        The number of a text and a secret in it; places may overlap.
+    """
+    needles: dict[str, tuple[str, str]] = {}
+    for value, confirmed in values.items():
+        for written, form in written_forms(value, confirmed.type).items():
+            needles.setdefault(written, (value, form))
+    if not needles:
+        return
+    holds = pl.Series(texts, dtype=pl.String).str.contains_any(sorted(needles)).to_list()
+    for index, text in enumerate(texts):
+        if not holds[index]:
+            continue
+        for written, (value, form) in needles.items():
+            for start, end in _occurrences(text, written, form, is_word=not looks_random(value, least=SHORTEST)):
+                known = values[value]
+                yield index, Secret(start, end, known.type, known.rule, value, form, found_by=PROPAGATED)
+
+
+def _occurrences(text: str, written: str, form: str, *, is_word: bool) -> Iterator[tuple[int, int]]:
+    place = text.find(written)
+    while place >= 0:
+        end = place + len(written)
+        if form == "base64":
+            yield _whole_code(text, place, end)
+        elif not (is_word and _touches_word(text, place, end)):
+            yield place, end
+        place = text.find(written, end)
+
+
+def _whole_code(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole stretch of base64 around a place: a part of it would be of no use, and its edges hold bits."""
+    before = _CODE_BEFORE.search(text[max(0, start - _REACH) : start])
+    after = _CODE_RUN.match(text, end, end + _REACH)
+    return start - (len(before[0]) if before else 0), after.end() if after else end
+
+
+def _touches_word(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
+
+
+def remembered_places(texts: Sequence[str], memory: SecretMemory, key: bytes) -> Iterator[tuple[int, Secret]]:
+    """Words whose fingerprint is that of a secret that was replaced before.
+
+    Args:
+        texts: Where to look.
+        memory: What is known of the run.
+        key: The key of the fingerprints.
+
+    Yields:
+        The number of a text and a secret in it.
+    """
+    if not memory.fingerprints:
+        return
+    seen: dict[str, str | None] = {}
+    for index, text in enumerate(texts):
+        for found in _WORD.finditer(text):
+            for start, end in _readings(text, found.start(), found.end()):
+                word = text[start:end]
+                if word not in seen:
+                    seen[word] = memory.fingerprints.get(fingerprint_of(key, word))
+                kind = seen[word]
+                if kind is not None and PLACEHOLDER.search(word) is None:
+                    yield index, Secret(start, end, kind, REMEMBERED, word, found_by=REMEMBERED)
+
+
+def _readings(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A word, and the same without the marks of a sentence at its end."""
+    yield start, end
+    bare = start + len(text[start:end].rstrip(".:!?\\"))
+    if SHORTEST <= bare - start < end - start:
+        yield start, bare
