@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import polars as pl
@@ -53,14 +52,12 @@ def test_of_the_runs_that_do_not_obey_it_one_is_reported_for_a_program_that_the_
     assert set(others["session_id"]) <= sessions_with("injected_note_read")
 
 
-def test_a_thousand_runs_take_seconds(demo: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+def test_a_thousand_runs_are_one_frame(demo: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     parts, runs = demo
     many = [_copy(parts, number) for number in range(-(-1_000 // runs.height))]
     roots = [_copy(runs, number) for number in range(len(many))]
     whole, workspaces = pl.concat(many), pl.concat(roots)
-    begin = time.perf_counter()
     found = find_tainted_actions(whole, runs=workspaces)
-    assert time.perf_counter() - begin < 10  # 0.3 s on the machine that it was written on
     assert workspaces.height >= 1_000
     assert found.height == len(many) * find_tainted_actions(parts, runs=runs).height
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from ledgerkit.safety.redaction.names import name_before, type_by_name
 from ledgerkit.safety.redaction.places import ENV_LINE, Place, accepts, value_at
-from ledgerkit.safety.redaction.values import has_uuid, is_reference, is_stopped, looks_random
+from ledgerkit.safety.redaction.values import has_uuid, is_phrase, is_reference, is_stopped, looks_random
 
 Reader = Callable[[str, int], Iterable[Place]]
 """Given a text and where a value begins, the secrets there."""
@@ -43,7 +43,9 @@ def _is_code(text: str, end: int, value: str, kind: str, *, is_upper: bool, is_l
     follows = text[end : end + 2]
     if follows[:1] in {"(", "["} or (follows[:1] == "." and follows[1:].isalpha()):
         return True
-    if is_upper:
+    if is_upper or (len(value) >= 12 and looks_random(value) and not is_reference(value)):
+        return False
+    if kind == "password" and is_phrase(value):
         return False
     digits = sum(map(str.isdigit, value))
     return len(value) < 10 - 2 * is_line or digits < (1 if is_line and kind == "password" else 2)
@@ -69,7 +71,7 @@ def explicit(kind: str) -> Reader:
 def read_option(text: str, start: int) -> Iterator[Place]:
     """The value behind an option of a command line, or behind a name in a list of arguments."""
     head = text[max(0, start - 90) : start]
-    found = re.search(r"--?([\w.-]+)[\"']?[\s,=]+[\"']?$", head)
+    found = re.search(r"--?([\w.-]+)[\"']?[\s,=]+[\"']{0,2}$", head)
     kind = type_by_name(found[1]) if found else None
     if kind is None:
         return

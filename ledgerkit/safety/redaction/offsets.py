@@ -44,26 +44,33 @@ class OffsetMap:
 
     def to_new(self, start: int, end: int) -> tuple[int, int]:
         """Where a range stands in the redacted text. A range that cuts a secret is widened to its whole placeholder."""
-        olds = [(change.old_start, change.old_end) for change in self.changes]
-        news = [(change.new_start, change.new_end) for change in self.changes]
-        return _mapped(start, olds, news)[0], _mapped(end, olds, news)[1]
+        return self._to_new(start)[0], self._to_new(end)[1]
 
     def to_old(self, start: int, end: int) -> tuple[int, int]:
         """Where a range of the redacted text stood before. A range that cuts a placeholder is widened to all of it."""
-        olds = [(change.old_start, change.old_end) for change in self.changes]
-        news = [(change.new_start, change.new_end) for change in self.changes]
-        return _mapped(start, news, olds)[0], _mapped(end, news, olds)[1]
+        return self._to_old(start)[0], self._to_old(end)[1]
+
+    def _to_new(self, place: int) -> tuple[int, int]:
+        index = bisect_right(self.changes, place, key=lambda change: change.old_start) - 1
+        if index < 0:
+            return place, place
+        change = self.changes[index]
+        return _mapped(place, (change.old_start, change.old_end), (change.new_start, change.new_end))
+
+    def _to_old(self, place: int) -> tuple[int, int]:
+        index = bisect_right(self.changes, place, key=lambda change: change.new_start) - 1
+        if index < 0:
+            return place, place
+        change = self.changes[index]
+        return _mapped(place, (change.new_start, change.new_end), (change.old_start, change.old_end))
 
 
-def _mapped(place: int, from_: list[tuple[int, int]], to: list[tuple[int, int]]) -> tuple[int, int]:
-    """A place as the start and as the end of a range: they differ only inside a change."""
-    index = bisect_right(from_, (place, float("inf"))) - 1
-    if index < 0:
-        return place, place
-    start, end = from_[index]
+def _mapped(place: int, from_: tuple[int, int], to: tuple[int, int]) -> tuple[int, int]:
+    """A place at or behind a change, as the start and as the end of a range: they differ only inside the change."""
+    start, end = from_
     if start < place < end:
-        return to[index]
+        return to
     if place == start:
-        return to[index][0], to[index][0]
-    moved = to[index][1] + place - end
+        return to[0], to[0]
+    moved = to[1] + place - end
     return moved, moved

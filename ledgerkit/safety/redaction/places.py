@@ -23,7 +23,7 @@ class Place(NamedTuple):
     type: str
 
 
-_LONGEST: Final = 600
+_LONGEST: Final = 6_000
 _UNQUOTED: Final = re.compile(r"[^\s\"'`<>\\]+")
 _ARGUMENT: Final = re.compile(r"[^\s\"'`<>;,&|(){}\[\]\\]+")
 _PARAMETER: Final = re.compile(r"[^\s\"'`<>&#;\\,)\]}]+")

@@ -37,25 +37,49 @@ def known_places(texts: Sequence[str], values: Mapping[str, Confirmed]) -> Itera
             needles.setdefault(written, (value, form))
     if not needles:
         return
-    holds = pl.Series(texts, dtype=pl.String).str.contains_any(sorted(needles)).to_list()
-    for index, text in enumerate(texts):
-        if not holds[index]:
-            continue
-        for written, (value, form) in needles.items():
-            for start, end in _occurrences(text, written, form, is_word=not looks_random(value, least=SHORTEST)):
-                known = values[value]
-                yield index, Secret(start, end, known.type, known.rule, value, form, found_by=PROPAGATED)
-
-
-def _occurrences(text: str, written: str, form: str, *, is_word: bool) -> Iterator[tuple[int, int]]:
-    place = text.find(written)
-    while place >= 0:
+    random = {value: looks_random(value, least=SHORTEST) for value in values}
+    for index, written, place in _matches(texts, sorted(needles)):
+        text = texts[index]
+        value, form = needles[written]
         end = place + len(written)
         if form == "base64":
-            yield _whole_code(text, place, end)
-        elif not (is_word and _touches_word(text, place, end)):
-            yield place, end
-        place = text.find(written, end)
+            start, end = _whole_code(text, place, end)
+        elif not random[value] and _touches_word(text, place, end):
+            continue
+        else:
+            start = place
+        known = values[value]
+        yield index, Secret(start, end, known.type, known.rule, value, form, found_by=PROPAGATED)
+
+
+def _matches(texts: Sequence[str], needles: list[str]) -> Iterator[tuple[int, str, int]]:
+    """Every needle in every text: the text's number, the needle, and where it begins, in characters."""
+    given = pl.DataFrame({"text": texts}, {"text": pl.String}).with_row_index("index")
+    found = (
+        given.lazy()
+        .filter(pl.col("text").str.contains_any(needles))
+        .select(
+            "index",
+            pl.col("text").str.extract_many(needles, overlapping=True).alias("needle"),
+            pl.col("text").str.find_many(needles, overlapping=True).alias("place"),
+        )
+        .explode("needle", "place")
+        .sort("index", "place", "needle")
+        .collect()
+    )
+    for (index,), rows in found.group_by("index", maintain_order=True):
+        number = int(str(index))
+        text = texts[number]
+        is_ascii = text.isascii()
+        data = b"" if is_ascii else text.encode("utf-8", "replace")
+        characters = last = 0
+        for needle, place in rows.select("needle", "place").iter_rows():
+            if is_ascii:
+                yield number, needle, place
+                continue
+            characters += len(data[last:place].decode("utf-8", "replace"))
+            last = place
+            yield number, needle, characters
 
 
 def _whole_code(text: str, start: int, end: int) -> tuple[int, int]:

@@ -28,8 +28,8 @@ def read_authorization(text: str, start: int) -> Iterator[Place]:
     end = begin + len(text[begin : found.end()].partition("  ")[0].rstrip())
     value = text[begin:end]
     token = re.search(r"(?:token|response|signature|api_?key)=\"?([^\s\",]+)", value, re.IGNORECASE)
-    word = value.partition(" ")[0].rstrip(",;")
-    if " " in value and token is None:
+    word = re.split(r"[ &;,]", value, maxsplit=1)[0]
+    if word != value and token is None:
         value, end = word, begin + len(word)
     probe = token[1] if token else word
     if len(value) >= 8 and not is_stopped(probe) and (looks_random(probe) or is_basic(probe)) and not _is_call(value):

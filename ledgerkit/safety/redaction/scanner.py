@@ -36,6 +36,9 @@ class _Piece(NamedTuple):
     text: str
 
 
+_AT_START: Final = _Piece(0, 0, "")
+
+
 class SecretScanner:
     """Finds secrets in texts. Rules are loaded at the first use; one scanner serves a whole process.
 
@@ -112,12 +115,19 @@ class SecretScanner:
             yield piece.text_index, _secret(piece, place, hit.rule, "escaped", source[place.start : place.end])
 
     def _scan_decoded(self, views: list[tuple[_Piece, DecodedView]]) -> Iterator[tuple[int, Secret]]:
-        for hit, place in self._judged([view.text for _, view in views], decodes_base64=False):
+        for hit, place in self._judged([view.text for _, view in views], decodes_base64=True):
             piece, view = views[hit.text_index]
-            start, end = view.origin(place.start), view.origin(place.end, is_end=True)
-            value = view.text[place.start : place.end]
-            if start < end <= start + 8 * len(value) + 40:
-                yield piece.text_index, _secret(piece, Place(start, end, place.type), hit.rule, "decoded", value)
+            inside = self._inside_base64(_Piece(0, 0, view.text), hit) if hit.is_base64 else ()
+            written = view.text[place.start : place.end]
+            found = (
+                [one for _, one in inside]
+                if hit.is_base64
+                else [_secret(_AT_START, place, hit.rule, "decoded", written)]
+            )
+            for one in found:
+                start, end = view.origin(one.start), view.origin(one.end, is_end=True)
+                if start < end <= start + 8 * (one.end - one.start) + 40:
+                    yield piece.text_index, replace(one, start=piece.base + start, end=piece.base + end)
 
     def _judged(self, texts: Sequence[str], *, decodes_base64: bool) -> Iterator[tuple[Hit, Place]]:
         """Candidates that were accepted. Where a text has too many, those beyond the cap count without a judgement."""

@@ -16,12 +16,16 @@ from ledgerkit.safety.redaction.ruleset import pair_scores
 from ledgerkit.safety.redaction.secrets import PLACEHOLDER
 
 _FEWEST_PAIRS: Final = 4
+_LETTERS_ONLY: Final = ((16, 0.15, 0.5), (12, 0.25, 1.5), (12, 0.1, -1.0))
+"""Letters look random from so many on, with at least so much jumble, if they are not wordier than this."""
+_WITH_DIGITS: Final = ((0.35, 2.0), (0.3, 1.0), (0.0, 0.0))
+"""With digits: from so much jumble on, if they are not wordier than this."""
 _RAREST: Final = -5
 """The score of pairs of letters that are not in the table."""
 
 _STOP_WORDS: Final = re.compile(
     r"example|sample|dummy|placeholder|change[-_ ]?me|change[-_ ]?it|your[-_. ]|yourpass|yourtoken|yoursecret|yourkey|"
-    r"insert[-_ ]|replace[-_ ]?|redacted|removed|hidden|masked|censored|fixme|not[-_ ]?set|undefined|default|"
+    r"insert[-_ ]|replace[-_ ]?|redacted|removed|^hidden$|masked|censored|fixme|not[-_ ]?set|undefined|default|"
     r"secret[-_ ]?key|secret[-_ ]?here|api[-_ ]?key|my[-_ ]?(?:pass|secret|token|key)|some[-_ ]?(?:pass|secret|token)|"
     r"test[-_ ]?(?:pass|secret|token|key|user)|pass(?:word|wd)?[-_ ]?(?:here|123)|fake|mock|bogus|invalid|expired|"
     r"qwerty|letmein|hunter2|hello|foobar|deadbeef|abcdef|abc123|a1b2c3|123456|234567|xxxx|0000000|lorem|ipsum|"
@@ -29,9 +33,12 @@ _STOP_WORDS: Final = re.compile(
     r"null|none|true|false|nil\b|todo|\bn/a\b|function|return|string|object|boolean|import\b|prompt|getenv|environ",
     re.IGNORECASE,
 )
+_MASK: Final = re.compile(
+    r"^<.*>$|^\[.*\]$|^\{.*\}$|^\$\w+$|^%[A-Za-z_]\w+%$|^@\w+@$|\.\.\.|…|\*{3}|•{2}|^[xX*#.?_-]+$|^%[sdrv]$|\[REDACTED"
+)
 _TEMPLATE: Final = re.compile(
-    r"\$\{|\$\(|\{\{|\}\}|\{%|%\(|#\{|<%|\$[A-Za-z_]\w{2,}|^\$\w+$|^%[A-Za-z_]\w+%$|^@\w+@$|^<.*>$|^\[.*\]$|^\{.*\}$|"
-    r"\[0-9|\[A-Z|\[a-z|\(\?|\.\.\.|…|\*{3}|•{2}|^[xX*#.?_-]+$|^%[sdrv]$|\[REDACTED"
+    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)|%\(\w+\)[sd]?|#\{[^}]*\}?|<%.*?(?:%>|$)|\$[A-Za-z_]\w{2,}|"
+    r"\[[0Aa]-[9ZzFf][^\]]*\]?|\(\?[:=!<P]"
 )
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _IDENTIFIER: Final = re.compile(
@@ -46,14 +53,18 @@ _CODE: Final = re.compile(
     r"^(?:self|this|os|process|config|settings|env|req|request|response|cls|args|kwargs|data|params|props|options|opts|"
     r"ctx|context|event|state|user|client|session|app|std|std::\w+|document|window|module|System|Environment|context)"
     r"(?:\.|\[|->|::)|^[A-Za-z_.:]+\(|\(\)|^\w+(?:->|::)|"
-    r"^[A-Za-z]\w*(?:\.[A-Za-z_]+\w*)+$|^[A-Za-z_&]+\[|^[A-Za-z_]+$|^[\d.,:/ -]+$"
+    r"^[A-Za-z_&]+\[|^[\d.,:/ -]+$"
 )
+_NAME: Final = re.compile(r"[A-Za-z_]+$|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
 _PATH: Final = re.compile(r"^(?:[A-Za-z]:[\\/]|\.{0,2}/|~/|file:|https?:|git@|s3://|gs://|\\\\)")
 _FILE: Final = re.compile(
     r"\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|md|txt|html?|"
     r"css|go|rs|java|rb|sh|pem|key|crt|env|xml|cfg|conf|ini|lock|log|png|jpe?g|svg|sql|csv|c|h|cpp)\b"
 )
-_WORDS: Final = re.compile(r"[A-Za-z]{2,}")
+_WORDS: Final = re.compile(r"[a-z]*[g-z][a-z]*")
+"""Runs of letters that are no hexadecimal digits."""
+_PHRASE: Final = re.compile(r"(?=.*[A-Z])(?:[A-Za-z][a-z]{2,}[-_.!+]?){1,5}\d{2,6}[!@#$%.?*]?$")
+"""Words and a number: how people, and generators for people, make passwords."""
 _SYMBOLS: Final = re.compile(r"[^\sA-Za-z0-9_.-]")
 _HEX: Final = re.compile(r"^[0-9a-fA-F]+$")
 
@@ -97,10 +108,17 @@ def is_stopped(value: str) -> bool:
     """
     return (
         len(set(value)) < 4
-        or _TEMPLATE.search(value) is not None
+        or _MASK.search(value) is not None
         or PLACEHOLDER.search(value) is not None
         or _STOP_WORDS.search(value) is not None
+        or _is_template(value)
     )
+
+
+def _is_template(value: str) -> bool:
+    """Whether something is filled in here, and what stands around it is no secret by itself."""
+    rest = _TEMPLATE.sub("", value)
+    return rest != value and not looks_random(rest)
 
 
 def is_reference(value: str) -> bool:
@@ -109,6 +127,7 @@ def is_reference(value: str) -> bool:
         _IDENTIFIER.match(value) is not None
         or _HASH_LABEL.match(value) is not None
         or _CODE.search(value) is not None
+        or (_NAME.match(value) is not None and not looks_random(value, least=12))
         or _is_path(value)
     )
 
@@ -155,13 +174,31 @@ def looks_random(value: str, *, least: int = 10) -> bool:
         return digits >= 3 and letters >= 2 and entropy(value) > 2.6
     if entropy(value) < min(3.0, math.log2(len(value)) - 0.6):
         return False
+    jumble = _jumble(value)
     if digits == 0:
-        return len(value) >= 16 and _changes_case(value) >= len(value) / 5 and not is_wordy(value, 0.5)
-    return letters >= 2 and not is_wordy(value)
+        return any(
+            len(value) >= size and jumble >= least_jumble and not is_wordy(value, threshold)
+            for size, least_jumble, threshold in _LETTERS_ONLY
+        )
+    return letters >= 2 and not is_wordy(
+        value, next(limit for least_jumble, limit in _WITH_DIGITS if jumble >= least_jumble)
+    )
 
 
-def _changes_case(value: str) -> int:
-    return sum(a.isupper() != b.isupper() for a, b in pairwise(value) if a.isalpha() and b.isalpha())
+def _jumble(value: str) -> float:
+    """How often the kind of character changes, capitals that begin a word left out: 0.1 in names, 0.5 at random."""
+    changes = sum((a.isdigit() != b.isdigit()) or (a.islower() and b.isupper()) for a, b in pairwise(value))
+    return changes / len(value)
+
+
+def is_phrase(value: str) -> bool:
+    """Whether a value is words and a number, as in many passwords.
+
+    Example:
+        >>> is_phrase("Copper-Lantern-482"), is_phrase("user_name_2")
+        (True, False)
+    """
+    return _PHRASE.match(value) is not None
 
 
 def looks_like_password(value: str, *, least: int = 8) -> bool:
@@ -180,4 +217,6 @@ def looks_like_password(value: str, *, least: int = 8) -> bool:
         return False
     if not digits and not symbols:
         return looks_random(value, least=least + 4)
-    return (symbols and digits) or not is_wordy(value)
+    if is_phrase(value):
+        return True
+    return (symbols and digits) or looks_random(value, least=least) or not is_wordy(value)

@@ -24,7 +24,8 @@ _ESCAPES: Final = tuple(
 
 _LINE_MARK: Final = re.compile(r"(?m)^(?:[+\-<>|] ?|[ \t]{0,6}\d{1,6}(?:[→\t|:]|[ \t]{2})[ \t]?)")
 _ENCODED: Final = re.compile(
-    r"[%\\&](?:(?<=%)[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*|(?<=\\)\\?(?:u00[0-9a-fA-F]{2}|/|x[0-9a-fA-F]{2})|"
+    r"[%\\&](?:(?<=%)[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*|"
+    r"(?<=\\)(?:\\?(?:u00[0-9a-fA-F]{2}|/|x[0-9a-fA-F]{2})|\r?\n[ \t]{0,8}|\$)|"
     r"(?<=&)(?:amp|lt|gt|quot|apos|#39|#x27|#34|#x2[fF]);)"
 )
 _NEAR: Final = 300
@@ -64,11 +65,14 @@ def _spans_lines(text: str) -> bool:
     return "-----" in text or "machine " in text or "kind:" in text or '"kind' in text
 
 
+_ESCAPE_SIGNS: Final = ("\\\n", "\\\r", "\\u00", "\\/", "\\x", "\\$")
+
+
 def _may_hold_codes(text: str) -> bool:
     # A chain of plain searches, since every text of every run comes by here.
     return (
         "%" in text
-        or ("\\" in text and ("\\u00" in text or "\\/" in text or "\\x" in text))
+        or ("\\" in text and any(sign in text for sign in _ESCAPE_SIGNS))
         or ("&" in text and ("&amp;" in text or "&#" in text or "&lt;" in text or "&gt;" in text or "&quot;" in text))
     )
 
@@ -155,6 +159,8 @@ def _decoded(code: str) -> str:
     if code[0] == "&":
         return unescape(code)
     bare = code.lstrip("\\")
-    if bare == "/":
-        return "/"
+    if bare in {"/", "$"}:
+        return bare
+    if bare[0] in "\r\n":
+        return ""  # a line that goes on in the next
     return chr(int(bare[1:], 16))
