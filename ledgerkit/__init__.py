@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ledgerkit.cost import PriceBook
 from ledgerkit.errors import (
+    ConfigurationError,
     IdempotencyError,
     ImportSourceError,
     IntegrityError,
@@ -24,6 +25,7 @@ from ledgerkit.errors import (
     LedgerkitError,
     LedgerNotFoundError,
     MissingExtraError,
+    OutputBlockedError,
     PriceFileError,
     ProtocolError,
     QueryError,
@@ -48,6 +50,7 @@ __all__ = [
     "AppendMessageCommand",
     "Audience",
     "Checkpoint",
+    "ConfigurationError",
     "IdempotencyError",
     "ImportAccount",
     "ImportSourceError",
@@ -62,6 +65,7 @@ __all__ = [
     "MessageKind",
     "MessageRange",
     "MissingExtraError",
+    "OutputBlockedError",
     "PriceBook",
     "PriceFileError",
     "ProtocolError",

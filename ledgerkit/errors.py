@@ -110,6 +110,22 @@ class PriceFileError(LedgerkitError, ValueError):
     """A price file that cannot be read; says where."""
 
 
+class OutputBlockedError(LedgerkitError):
+    """Something that was about to leave holds what looks like a secret.
+
+    Attributes:
+        names: What it is, as ``allow`` takes it: ``type#fingerprint``.
+    """
+
+    def __init__(self, what: str, names: list[str]) -> None:
+        self.names = names
+        listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        super().__init__(
+            f"{what} was not written: it holds what looks like a secret ({listed}). Redact the ledger (import with "
+            "redaction on, or erase the messages that `ledgerkit audit --what secrets` names), or allow it by name."
+        )
+
+
 class ConfigurationError(LedgerkitError, ValueError):
     """A setting of this machine or user cannot be used."""
 

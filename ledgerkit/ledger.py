@@ -6,7 +6,7 @@ What only some methods need (importers, protocol models) is loaded by them, so t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from ledgerkit import cost, errors, tables, tokens
+from ledgerkit.audits import LedgerAudits
 from ledgerkit.care import LedgerCare
 from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
+from ledgerkit.safety.gate import check_output
 from ledgerkit.search import search_parts
 from ledgerkit.store.place import place_of
 from ledgerkit.store.storage import Storage, open_storage
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.ingest.importing import Progress
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
-    from ledgerkit.safety.redaction import SecretRedactor
     from ledgerkit.safety.redaction.messages import CommandRedactor
     from ledgerkit.store.facts import RecordedFacts
     from ledgerkit.store.recorder import Recorder
@@ -93,7 +94,7 @@ def open(
     return Ledger(open_storage(place_of(path), create=create, key=key, count_tokens=count))
 
 
-class Ledger(LedgerCare):
+class Ledger(LedgerCare, LedgerAudits):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.
 
     Attributes:
@@ -111,24 +112,7 @@ class Ledger(LedgerCare):
         self._clock = clock
         self._random = random
         self.prices: cost.PriceBook | None = None
-        self._redactor: SecretRedactor | None = None
-
-    @property
-    def redactor(self) -> SecretRedactor:
-        """Takes secrets out of what is written; made with this user's key, unless one was set.
-
-        Raises:
-            ConfigurationError: If the user's key cannot be read or made.
-        """
-        if self._redactor is None:
-            from ledgerkit.safety.redaction import standard_redactor
-
-            self._redactor = standard_redactor()
-        return self._redactor
-
-    @redactor.setter
-    def redactor(self, redactor: SecretRedactor) -> None:
-        self._redactor = redactor
+        self._redactor = None
 
     @property
     def path(self) -> Path:
@@ -344,7 +328,7 @@ class Ledger(LedgerCare):
             UnknownNameError: If no run or more than one fits.
         """
         session, run = self._resolve(run_id)
-        return Run(session, run, self._storage.database, self._price, self._clock)
+        return Run(session, run, self._storage.database, self._price, self._clock, lambda: self.redactor)
 
     def calls(self) -> pl.DataFrame:
         """All model calls, priced, with facts about their runs (repository, branch, agent, task_id, …)."""
@@ -368,17 +352,27 @@ class Ledger(LedgerCare):
         """
         return cost.group_costs(self.calls(), [by] if isinstance(by, str) else list(by), leaves=leaves)
 
-    def report(self, *, generated_at: datetime | None = None, audience: Audience = Audience.PEOPLE) -> str:
+    def report(
+        self,
+        *,
+        generated_at: datetime | None = None,
+        audience: Audience = Audience.PEOPLE,
+        allow: Collection[str] = (),
+    ) -> str:
         """A self-contained HTML page about the whole ledger.
 
         Args:
             generated_at: Time to print on it; the clock's if not given. With it, the same ledger gives the same bytes.
             audience: Whose eyes: what this audience may not see is withheld, and counted on the page.
+            allow: Findings of the last scan for secrets that may pass, by name, or ``all``.
+
+        Raises:
+            OutputBlockedError: If the page holds what looks like a secret.
         """
         from ledgerkit import reports
 
         frame = self._storage.database.frame
-        return reports.ledger_report(
+        page = reports.ledger_report(
             reports.LedgerReportInput(
                 name=self.path.name,
                 runs=self.runs(),
@@ -390,6 +384,8 @@ class Ledger(LedgerCare):
             generated_at=generated_at or self._clock(),
             audience=audience,
         )
+        check_output("The report", page, self.redactor, allow=allow)
+        return page
 
     def describe(self, name: str | None = None) -> pl.DataFrame:
         """The views (``name``, ``one_row_is``), or the columns of one (``column``, ``type``, ``doc``).

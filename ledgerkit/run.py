@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -13,11 +13,12 @@ import polars as pl
 from ledgerkit import cost
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.replay import Replay
-from ledgerkit.safety.gate import visible_to
+from ledgerkit.safety.gate import check_output, visible_to
 from ledgerkit.store.database import Database
 
 if TYPE_CHECKING:
     from ledgerkit.protocol.messages import AgentMessage, MessageRange
+    from ledgerkit.safety.redaction import SecretRedactor
 
 _ANCESTORS = """
     with recursive line as (
@@ -49,6 +50,7 @@ class Run:
     _database: Database
     _priced: Callable[[pl.DataFrame], pl.DataFrame]
     _clock: Callable[[], datetime]
+    _redactor: Callable[[], SecretRedactor]
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -99,19 +101,29 @@ class Run:
         parts, _ = visible_to(self.parts(), audience)
         return Replay(parts, self.calls(), inherited)
 
-    def report(self, *, generated_at: datetime | None = None, audience: Audience = Audience.PEOPLE) -> str:
+    def report(
+        self,
+        *,
+        generated_at: datetime | None = None,
+        audience: Audience = Audience.PEOPLE,
+        allow: Collection[str] = (),
+    ) -> str:
         """A self-contained HTML page about the run.
 
         Args:
             generated_at: Time to print on it; the clock's if not given. With it, the same run gives the same bytes.
             audience: Whose eyes: what this audience may not see is withheld, and counted on the page.
+            allow: Findings of the last scan for secrets that may pass, by name, or ``all``.
+
+        Raises:
+            OutputBlockedError: If the page holds what looks like a secret.
         """
         from ledgerkit import reports
 
         children = self.children()
         costs = self._priced(self._database.frame(_CALLS_OF, {"runs": children["run_id"].to_list()}))
         by_run = cost.group_costs(costs, ["run_id"]).select("run_id", "cost")
-        return reports.run_report(
+        page = reports.run_report(
             reports.RunReportInput(
                 run=self._own("runs"),
                 parts=self.parts(),
@@ -124,6 +136,8 @@ class Run:
             generated_at=generated_at or self._clock(),
             audience=audience,
         )
+        check_output("The report", page, self._redactor(), allow=allow)
+        return page
 
     def _own(self, view: str) -> pl.DataFrame:
         return self._database.frame(

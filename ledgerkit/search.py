@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from ledgerkit.protocol.vocabulary import Audience, Visibility
+from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, Visibility
 from ledgerkit.store.database import Database
 
 AROUND: Final = 80
@@ -24,7 +24,8 @@ _SEARCH: Final = """
         from (select *, unnest(artifact_refs) as ref from parts) p join (
             select content_id as kept_id, try(decode(content)) as content,
                 if(media_type = 'application/json', lower($escaped), lower($text)) as sought
-            from stored_artifacts where media_type like 'text/%' or media_type = 'application/json'
+            from stored_artifacts
+            where (media_type like 'text/%' or media_type = 'application/json') and list_contains($labels, label)
         ) on kept_id = ref
         where contains(lower(content), sought) and not coalesce(contains(lower(text), lower($text)), false)
             and not coalesce(contains(lower(data), lower($escaped)), false)
@@ -42,6 +43,7 @@ _SEARCH: Final = """
 def search_parts(database: Database, text: str, *, kind: str | None, limit: int, audience: Audience) -> pl.DataFrame:
     """Parts that hold a text. See :meth:`ledgerkit.Ledger.search`."""
     visible = [level.value for level in Visibility if audience.may_see(level)]
+    labels = [label.value for label in ArtifactLabel if label.is_projectable or audience is Audience.AUDIT]
     return database.frame(
         _SEARCH,
         {
@@ -50,6 +52,7 @@ def search_parts(database: Database, text: str, *, kind: str | None, limit: int,
             "kind": kind,
             "limit": limit,
             "visible": visible,
+            "labels": labels,
             "around": AROUND,
         },
     )

@@ -6,6 +6,7 @@ import click
 
 from ledgerkit import __version__
 from ledgerkit.cli.asking import cost_command, runs_command, search_command, sql_command
+from ledgerkit.cli.auditing import audit_command
 from ledgerkit.cli.caring import (
     checkpoint_command,
     compact_command,
@@ -40,6 +41,7 @@ for _command in (
     cost_command,
     sql_command,
     report_command,
+    audit_command,
     verify_command,
     checkpoint_command,
     prove_command,

@@ -16,6 +16,12 @@ from ledgerkit.cli.output import console, print_json, short_id, text
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File to write; without it report.html or RUN.html."
 )
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="NAME",
+    help="Let a finding of the last scan for secrets pass: its name (type#fingerprint), or all. May be repeated.",
+)
 @audit_option
 @json_option
 @reads_past
@@ -23,18 +29,19 @@ def report_command(
     ledger: lk.Ledger,
     run_id: str | None,
     output: Path | None,
+    allow: tuple[str, ...],
     audience: lk.Audience,
     as_json: bool,
 ) -> None:
     """Write an HTML report: of one run, or of the whole ledger.
 
-    The page needs no network and runs no script.
+    The page needs no network and runs no script. It is not written if it holds what looks like a secret.
     """
     if run_id is None:
-        path, page = output or Path("report.html"), ledger.report(audience=audience)
+        path, page = output or Path("report.html"), ledger.report(audience=audience, allow=allow)
     else:
         run = ledger.run(run_id)
-        path, page = output or Path(f"{short_id(run.run_id)}.html"), run.report(audience=audience)
+        path, page = output or Path(f"{short_id(run.run_id)}.html"), run.report(audience=audience, allow=allow)
     path.write_text(page, "utf-8")
     if as_json:
         print_json({"path": str(path.absolute()), "bytes": len(page.encode())})

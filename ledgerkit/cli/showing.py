@@ -37,7 +37,7 @@ def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, audience:
     WHAT is an id; artifact:ID shows an artifact.
     """
     if what.startswith("artifact:"):
-        _show_artifact(ledger, what)
+        _show_artifact(ledger, what, audience)
     elif is_uuid(what) and (message := ledger.find_by_id(what)) is not None:
         _show_message(message, audience, as_json=as_json)
     else:
@@ -151,8 +151,13 @@ def _print_part(part: Part) -> None:
         out.print(text(body))
 
 
-def _show_artifact(ledger: lk.Ledger, reference: str) -> None:
+def _show_artifact(ledger: lk.Ledger, reference: str, audience: lk.Audience) -> None:
     content, media_type, label = ledger.artifact(reference)
+    if not label.is_projectable and audience is not lk.Audience.AUDIT:
+        console().print(
+            text(f"{media_type}, {plural(len(content), 'byte')}, {label}: withheld (--audit shows it)", "dim")
+        )
+        return
     if media_type.startswith("text/") or media_type.endswith("json"):
         console().print(text(content.decode("utf-8", "replace")))
     else:

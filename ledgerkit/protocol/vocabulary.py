@@ -162,6 +162,11 @@ class ArtifactLabel(StrEnum):
     REDACTED = "redacted"
     RESTRICTED = "restricted"
 
+    @property
+    def is_projectable(self) -> bool:
+        """Whether projections, searches and pages for people may read it."""
+        return self is not ArtifactLabel.RESTRICTED
+
 
 class RunRelation(StrEnum):
     """How a run hangs on the run that it came from."""

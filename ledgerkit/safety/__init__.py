@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledgerkit.safety.gate import visible_to
+from ledgerkit.safety.gate import check_output, visible_to
 from ledgerkit.safety.inert import inert_html, inert_terminal
 
-__all__ = ["inert_html", "inert_terminal", "visible_to"]
+__all__ = ["check_output", "inert_html", "inert_terminal", "visible_to"]

@@ -1,18 +1,24 @@
-"""The gate at the way out: what one audience may see.
+"""The gate at the way out: what one audience may see, and a second look for secrets at what leaves.
 
 One rule: an allowlist.  A row passes only if its label says that this audience may see it; a row without a label, or
-with one that is not in the vocabulary, stays behind and is counted.
+with one that is not in the vocabulary, stays behind and is counted.  What is put together from rows is scanned once
+more as it leaves, and a hit blocks it.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from ledgerkit.errors import UnknownNameError
+from ledgerkit.errors import OutputBlockedError, UnknownNameError
 from ledgerkit.protocol.vocabulary import Audience, Visibility
 
+if TYPE_CHECKING:
+    from ledgerkit.safety.redaction import SecretRedactor
+
+ALLOW_ALL: Final = "all"
 _LABEL_COLUMNS: Final = ("part_visibility", "visibility")
 
 
@@ -49,3 +55,23 @@ def visible_to(parts: pl.DataFrame, audience: Audience) -> tuple[pl.DataFrame, p
         .sort(pl.col("visibility").replace_strict(ranks, default=len(ranks), return_dtype=pl.Int64), "visibility")
     )
     return parts.filter(passes), withheld
+
+
+def check_output(what: str, text: str, redactor: SecretRedactor, *, allow: Collection[str] = ()) -> None:
+    """Lets a text pass, or blocks it because of the secrets in it.
+
+    Args:
+        what: What it is, for the message: "The report".
+        text: All of it, as it leaves.
+        redactor: Finds secrets.
+        allow: Names of findings that may pass, as the error gives them (``type#fingerprint``), or ``all``.
+
+    Raises:
+        OutputBlockedError: If there is another finding.
+    """
+    if ALLOW_ALL in allow:
+        return
+    found = redactor.redact([text]).replacements
+    names = sorted({f"{one.type}#{one.fingerprint}" for one in found} - set(allow))
+    if names:
+        raise OutputBlockedError(what, names)

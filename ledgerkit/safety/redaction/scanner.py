@@ -24,6 +24,7 @@ _OVERLAP: Final = 20_000
 _BATCH: Final = 4_000_000
 _CANDIDATES: Final = 20_000
 """The most candidates of one piece of text that are judged one by one."""
+_WEAK: Final = frozenset({"prose", "kubernetes"})
 UNJUDGED: Final = "unjudged"
 """The type of what stands behind so many candidates that nobody judged it."""
 
@@ -212,11 +213,13 @@ def _batches(texts: dict[str, int]) -> Iterator[list[_Piece]]:
 
 
 def rank(secret: Secret) -> int:
-    """How much a finding says: a key block, a token known by its shape, a place that gives a value away."""
+    """How much a finding says: a key block, a token known by its shape, a place that gives a value away; less is more."""
     if secret.type == "private-key":
         return 0
     if secret.rule.startswith("prefix-") or secret.rule in shapes():
         return 1
+    if secret.rule in _WEAK:
+        return 4
     return 2 if "." in secret.rule or "/" in secret.rule else 3
 
 

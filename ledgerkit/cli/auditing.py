@@ -1,0 +1,168 @@
+"""``ledgerkit audit``: injection markers, actions that untrusted text suggested, secrets that stand in the ledger."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+import polars as pl
+
+import ledgerkit as lk
+from ledgerkit.cli.context import json_option, reads_past
+from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, short_id, text
+from ledgerkit.reports.formatting import format_count, plural
+from ledgerkit.safety.injection import LIMITS
+
+_SEVERITIES: Final = ("low", "medium", "high", "critical")
+_KINDS: Final = ("markers", "taint", "secrets")
+_ALL: Final = 0
+
+
+@click.command("audit")
+@click.argument("run_id", required=False)
+@click.option(
+    "--what",
+    type=click.Choice(_KINDS),
+    multiple=True,
+    help="Only markers of injection, only actions that untrusted text suggested, or only secrets. May be repeated.",
+)
+@click.option(
+    "--severity", type=click.Choice(_SEVERITIES), default="medium", show_default=True, help="The least grave to show."
+)
+@click.option("-n", "--limit", default=20, show_default=True, help="Findings of each kind to show; 0 shows all.")
+@json_option
+@reads_past
+def audit_command(
+    ledger: lk.Ledger, run_id: str | None, what: tuple[str, ...], severity: str, limit: int, as_json: bool
+) -> None:
+    """Look for text that wants to steer an agent, for actions that it led to, and for secrets in the ledger.
+
+    An audit finds markers and flows. It never says that a run is clean.
+    """
+    runs = [] if run_id is None else [ledger.run(run_id).run_id]
+    wanted = what or _KINDS
+    shown = _SEVERITIES[_SEVERITIES.index(severity) :]
+    found: dict[str, pl.DataFrame] = {}
+    if "markers" in wanted:
+        markers = ledger.injection_markers(runs=runs)
+        found["markers"] = markers.filter(pl.col("severity").is_in(shown))
+    if "taint" in wanted:
+        found["taint"] = ledger.tainted_actions(runs=runs).filter(pl.col("severity").is_in(shown))
+    if "secrets" in wanted:
+        secrets = ledger.standing_secrets()
+        found["secrets"] = secrets.filter(pl.col("run_id").is_in(runs)) if runs else secrets
+    if as_json:
+        print_json({**{name: frame.to_dicts() for name, frame in found.items()}, "limits": LIMITS})
+        return
+    for name, frame in found.items():
+        _SECTIONS[name](ledger, frame, limit)
+    if found.keys() - {"secrets"}:
+        console().print(text(LIMITS, "dim"))
+
+
+def _print_markers(ledger: lk.Ledger, markers: pl.DataFrame, limit: int) -> None:
+    del ledger
+    shown = markers.filter(pl.col("exposure") == "shown")
+    runs = plural(markers["run_id"].n_unique(), "run") if markers.height else "no run"
+    _heading(
+        "Injection markers",
+        f"{format_count(markers.height)} in {runs}; the model could see {format_count(shown.height)}",
+    )
+    columns: dict[str, tuple[str, Cell]] = {
+        "severity": ("severity", str),
+        "run_id": ("run", short_id),
+        "sequence_no": ("message", _number),
+        "part_trust_level": ("trust", _words),
+        "exposure": ("model", _words),
+        "rules": ("rules", _some),
+        "excerpt": ("excerpt", _excerpt),
+    }
+    _print(_by_message(_gravest(markers)), columns, limit)
+
+
+def _by_message(markers: pl.DataFrame) -> pl.DataFrame:
+    """One row a message: its gravest marker, and the rules that found any."""
+    keys = ["run_id", "sequence_no"]
+    others = ["severity", "part_trust_level", "exposure", "excerpt"]
+    grouped = markers.group_by(keys, maintain_order=True).agg(
+        pl.col(others).first(), pl.col("rule").unique(maintain_order=True).alias("rules")
+    )
+    return _gravest(grouped)
+
+
+def _print_taint(ledger: lk.Ledger, actions: pl.DataFrame, limit: int) -> None:
+    del ledger
+    calls = actions.select(pl.struct("run_id", "tool_call_id").n_unique()).item()
+    _heading(
+        "Untrusted-influenced actions",
+        f"{format_count(actions.height)} in {plural(calls, 'call')}: only untrusted text had named what they name",
+    )
+    columns: dict[str, tuple[str, Cell]] = {
+        "severity": ("severity", str),
+        "sink": ("sink", str),
+        "run_id": ("run", short_id),
+        "sequence_no": ("message", _number),
+        "tool_name": ("tool", str),
+        "value": ("names", _excerpt),
+        "source_sequence_no": ("source", _number),
+        "source_excerpt": ("source says", _excerpt),
+    }
+    _print(_gravest(actions), columns, limit)
+
+
+def _print_secrets(ledger: lk.Ledger, secrets: pl.DataFrame, limit: int) -> None:
+    _heading("Secrets that stand in the ledger", format_count(secrets.height))
+    columns: dict[str, tuple[str, Cell]] = {
+        "secret_type": ("type", str),
+        "fingerprint": ("fingerprint", str),
+        "run_id": ("run", short_id),
+        "sequence_no": ("message", _number),
+        "field": ("field", str),
+        "rule": ("rule", str),
+    }
+    _print(secrets, columns, limit)
+    if secrets.height:
+        ids = secrets["message_id"].unique(maintain_order=True)
+        more = " …" if len(ids) > limit > _ALL else ""
+        named = " ".join(ids if limit == _ALL else ids.head(limit))
+        console().print(text(f'To remove them: ledgerkit erase {named}{more} --reason "secret" --ledger {ledger.path}'))
+
+
+_SECTIONS: Final = {"markers": _print_markers, "taint": _print_taint, "secrets": _print_secrets}
+
+
+def _gravest(findings: pl.DataFrame) -> pl.DataFrame:
+    rank = pl.col("severity").replace_strict(
+        {name: -number for number, name in enumerate(_SEVERITIES)}, return_dtype=pl.Int64
+    )
+    return findings.sort(rank, maintain_order=True)
+
+
+def _heading(title: str, what: str) -> None:
+    console().print(text(title, "bold"), text(what, "dim"))
+
+
+def _print(findings: pl.DataFrame, columns: dict[str, tuple[str, Cell]], limit: int) -> None:
+    shown = findings if limit == _ALL else findings.head(limit)
+    if shown.height:
+        print_table(shown.iter_rows(named=True), columns, flexible=list(columns)[-1])
+    if shown.height < findings.height:
+        console().print(text(f"… and {format_count(findings.height - shown.height)} more (-n 0 shows all)", "dim"))
+    console().print()
+
+
+def _number(value: Any) -> str:  # noqa: ANN401 - a cell
+    return "" if value is None else f"#{value}"
+
+
+def _words(value: Any) -> str:  # noqa: ANN401 - a cell
+    return "" if value is None else str(value).lower().replace("_", " ")
+
+
+def _some(value: Any) -> str:  # noqa: ANN401 - a cell
+    more = f" +{len(value) - 2}" if len(value) > 2 else ""  # noqa: PLR2004 - two fit on the line
+    return ", ".join(value[:2]) + more
+
+
+def _excerpt(value: Any) -> str:  # noqa: ANN401 - a cell
+    return one_line(value, 90)
