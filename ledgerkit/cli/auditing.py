@@ -160,7 +160,7 @@ def _words(value: Any) -> str:  # noqa: ANN401 - a cell
 
 
 def _some(value: Any) -> str:  # noqa: ANN401 - a cell
-    more = f" +{len(value) - 2}" if len(value) > 2 else ""  # noqa: PLR2004 - two fit on the line
+    more = f" +{len(value) - 2}" if len(value) > 2 else ""
     return ", ".join(value[:2]) + more
 
 

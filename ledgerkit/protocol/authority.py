@@ -10,189 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
-from typing import Annotated, Final
+from enum import StrEnum
+from typing import Final
 
-from pydantic import AfterValidator, model_validator
-
-from ledgerkit.protocol.model import Identifier, Model, Text
-from ledgerkit.protocol.references import EvidenceRef
-from ledgerkit.protocol.vocabulary import InstructionPriority, MessageKind, TrustLevel
-
-ANYTHING: Final = "*"
-"""The subject that covers every other."""
-
-
-class AuthorityLevel(IntEnum):
-    """Where an instruction stands: 1 is the strongest."""
-
-    PLATFORM_POLICY = 1
-    ORGANISATION_POLICY = 2
-    PERMISSION_PROFILE = 3
-    TASK_CONTRACT = 4
-    APPROVAL_DECISION = 5
-    REPOSITORY_INSTRUCTION = 6
-    FILE_CONVENTION = 7
-    ASSISTANT_SUGGESTION = 8
-
-    @property
-    def priority(self) -> InstructionPriority:
-        """CRITICAL for level 1, HIGH for 2 and 3, NORMAL for 4 and 5, LOW for the rest."""
-        return _PRIORITIES[self]
-
-    @property
-    def binds(self) -> bool:
-        """Whether instructions of this level decide (1 to 5) or only inform (6 to 8)."""
-        return self <= AuthorityLevel.APPROVAL_DECISION
-
-    @property
-    def is_policy(self) -> bool:
-        """Whether the level stands above the task, out of reach of any approval (1 to 3)."""
-        return self <= AuthorityLevel.PERMISSION_PROFILE
-
-
-_PRIORITIES: Final = dict(
-    zip(
-        AuthorityLevel,
-        [InstructionPriority.CRITICAL]
-        + [InstructionPriority.HIGH] * 2
-        + [InstructionPriority.NORMAL] * 2
-        + [InstructionPriority.LOW] * 3,
-        strict=True,
-    )
-)
-_LEVEL_OF_KIND: Final = {
-    MessageKind.SYSTEM_INSTRUCTION: AuthorityLevel.PLATFORM_POLICY,
-    MessageKind.ORG_POLICY: AuthorityLevel.ORGANISATION_POLICY,
-    MessageKind.DEVELOPER_INSTRUCTION: AuthorityLevel.PERMISSION_PROFILE,
-    MessageKind.USER_TASK: AuthorityLevel.TASK_CONTRACT,
-    MessageKind.APPROVAL_DECISION: AuthorityLevel.APPROVAL_DECISION,
-    MessageKind.REPOSITORY_INSTRUCTION: AuthorityLevel.REPOSITORY_INSTRUCTION,
-    MessageKind.AGENT_THOUGHT_SUMMARY: AuthorityLevel.ASSISTANT_SUGGESTION,
-    MessageKind.ASSISTANT_RESPONSE: AuthorityLevel.ASSISTANT_SUGGESTION,
-}
-_STRONGEST_OF_TRUST: Final = {
-    TrustLevel.PLATFORM_TRUSTED: AuthorityLevel.PLATFORM_POLICY,
-    TrustLevel.ORG_TRUSTED: AuthorityLevel.ORGANISATION_POLICY,
-    TrustLevel.USER_TRUSTED: AuthorityLevel.TASK_CONTRACT,
-    TrustLevel.REPOSITORY_UNTRUSTED: AuthorityLevel.REPOSITORY_INSTRUCTION,
-    TrustLevel.MODEL_GENERATED: AuthorityLevel.ASSISTANT_SUGGESTION,
-}
-
-
-def authority_of(kind: MessageKind, trust_level: TrustLevel) -> AuthorityLevel | None:
-    """The level at which a part of a message may instruct; ``None`` for data, which may not.
-
-    The kind says what the message is, the trust where its content comes from; the weaker of both counts. Text of a
-    repository has a level only as a repository instruction, not where it was pasted into a task.
-
-    Example:
-        >>> authority_of(MessageKind.USER_TASK, TrustLevel.USER_TRUSTED)
-        <AuthorityLevel.TASK_CONTRACT: 4>
-        >>> authority_of(MessageKind.TOOL_CALL_RESULT, TrustLevel.TOOL_TRUSTED) is None
-        True
-    """
-    level, strongest = _LEVEL_OF_KIND.get(kind), _STRONGEST_OF_TRUST.get(trust_level)
-    if level is None or strongest is None:
-        return None
-    if trust_level.is_untrusted and kind is not MessageKind.REPOSITORY_INSTRUCTION:
-        return None
-    return max(level, strongest)
-
-
-class Stance(StrEnum):
-    """What an instruction wants of its subject, strictest first."""
-
-    FORBID = "forbid"
-    REQUIRE = "require"
-    ALLOW = "allow"
-
-
-def _subject(text: str) -> str:
-    segments = text.split("/")
-    if "\\" in text or any(segment in ("", ".", "..") for segment in segments):
-        raise ValueError(f"subject {text!r} has an empty, '.' or '..' segment or a backslash; write 'files/src/a.py'")
-    return text
-
-
-Subject = Annotated[Identifier, AfterValidator(_subject)]
-"""What an instruction is about, as a path: ``tests``, ``network/push``, ``files/src/a.py``; ``*`` is everything."""
-
-
-def covers(subject: str, asked: str) -> bool:
-    """Whether what is said about one subject is said about another: itself, or something beneath it."""
-    return subject in (ANYTHING, asked) or asked.startswith(subject + "/")
-
-
-class Instruction(Model):
-    """One instruction: its level, what it is about, and what it wants."""
-
-    name: Identifier
-    """How a report calls it."""
-    level: AuthorityLevel
-    """Where it stands."""
-    trust_level: TrustLevel
-    """Where it comes from; it bounds the level."""
-    subject: Subject
-    """What it is about."""
-    stance: Stance
-    """What it wants."""
-    content: Text
-    """Its words."""
-    evidence: EvidenceRef | None = None
-    """Where it was said."""
-
-    @model_validator(mode="after")
-    def _does_not_exceed_its_source(self) -> Instruction:
-        strongest = _STRONGEST_OF_TRUST.get(self.trust_level)
-        if strongest is None:
-            raise ValueError(f"{self.trust_level} content is data; it has no level and cannot instruct")
-        if self.level < strongest:
-            raise ValueError(f"{self.trust_level} content may not exceed level {strongest}; this is level {self.level}")
-        if self.level is AuthorityLevel.APPROVAL_DECISION and self.subject == ANYTHING:
-            raise ValueError("an approval names what it is for; '*' is no scope")
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What a part of a message says about a subject, by whatever authority it has: perhaps none."""
-
-    name: str
-    """How a report calls it."""
-    kind: MessageKind
-    """What the message is."""
-    trust_level: TrustLevel
-    """Where the part comes from."""
-    subject: str
-    """What it is about."""
-    stance: Stance
-    """What it wants."""
-    content: str = ""
-    """Its words."""
-    evidence: EvidenceRef | None = None
-    """Where it was said."""
-
-    def __post_init__(self) -> None:
-        _subject(self.subject)
-
-    def as_instruction(self) -> Instruction | None:
-        """The instruction that it is; ``None`` if it is data.
-
-        An approval for everything names no scope, so it approves nothing.
-        """
-        level = authority_of(self.kind, self.trust_level)
-        if level is None or (level is AuthorityLevel.APPROVAL_DECISION and self.subject == ANYTHING):
-            return None
-        return Instruction(
-            name=self.name,
-            level=level,
-            trust_level=self.trust_level,
-            subject=self.subject,
-            stance=self.stance,
-            content=self.content,
-            evidence=self.evidence,
-        )
+from ledgerkit.protocol.instructions import ANYTHING, Instruction, Stance, Statement, Subject, checked_subject, covers
+from ledgerkit.protocol.levels import AuthorityLevel
+from ledgerkit.protocol.model import Model
 
 
 class RulingReason(StrEnum):
@@ -318,7 +141,7 @@ class InstructionStack(Model):
         Raises:
             ValueError: If the subject has empty, ``.`` or ``..`` segments.
         """
-        asked = _subject(subject)
+        asked = checked_subject(subject)
         speaking = sorted((one for one in self.instructions if covers(one.subject, asked)), key=_strength)
         if not speaking:
             return Ruling(subject=asked, governs=None)
@@ -351,7 +174,7 @@ def resolve(subject: str, statements: Iterable[Instruction | Statement]) -> Reso
         tests: task (require, level 4) governs. It binds, and nothing weaker wants otherwise. Data, without
         authority: tool (TOOL_TRUSTED).
     """
-    asked = _subject(subject)
+    asked = checked_subject(subject)
     instructions: list[Instruction] = []
     ignored: list[Statement] = []
     for one in statements:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from ledgerkit.protocol.authority import ANYTHING, Subject
+from ledgerkit.protocol.instructions import ANYTHING, Subject
 from ledgerkit.protocol.model import Count, Flag, Identifier, Model, Money, StepNumber, Text, Time
 from ledgerkit.protocol.references import EvidenceRef
 

@@ -23,6 +23,7 @@ from ledgerkit.protocol import (
     budget,
     capabilities,
     contracts,
+    instructions,
     memory,
     messages,
     parts,
@@ -41,6 +42,7 @@ _Schema = dict[str, JsonValue]
 
 _MODULES: Final = (
     authority,
+    instructions,
     budget,
     capabilities,
     contracts,

@@ -14,17 +14,7 @@ Example:
 
 from __future__ import annotations
 
-from ledgerkit.protocol.authority import (
-    ANYTHING,
-    AuthorityLevel,
-    Instruction,
-    InstructionStack,
-    Ruling,
-    Stance,
-    Subject,
-    authority_of,
-    covers,
-)
+from ledgerkit.protocol.authority import InstructionStack, Resolution, Ruling, RulingReason, resolve
 from ledgerkit.protocol.budget import DEFAULT_SHARES, DEFAULT_SPILL_ORDER, BudgetName, SectionBudget, TokenBudget
 from ledgerkit.protocol.capabilities import (
     PROVIDERS,
@@ -49,7 +39,9 @@ from ledgerkit.protocol.contracts import (
     ToolPermission,
 )
 from ledgerkit.protocol.identifiers import is_uuid, unix_ms, uuid7, uuid8
+from ledgerkit.protocol.instructions import ANYTHING, Instruction, Stance, Statement, Subject, covers
 from ledgerkit.protocol.jsonschema import json_schema
+from ledgerkit.protocol.levels import AuthorityLevel, authority_of
 from ledgerkit.protocol.memory import (
     Blocker,
     ChangedFile,
@@ -224,15 +216,18 @@ __all__ = [
     "RepositoryFact",
     "RepositoryMemory",
     "RepositoryTopic",
+    "Resolution",
     "ResponseContract",
     "RiskClass",
     "Ruling",
+    "RulingReason",
     "RunRelation",
     "SectionBudget",
     "SourceRange",
     "SourceRecord",
     "SpendingLimits",
     "Stance",
+    "Statement",
     "Subject",
     "SuccessCheck",
     "Summary",
@@ -272,6 +267,7 @@ __all__ = [
     "part_from_columns",
     "provider_role",
     "replace_lone_surrogates",
+    "resolve",
     "unix_ms",
     "uuid7",
     "uuid8",

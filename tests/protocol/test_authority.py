@@ -9,7 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ledgerkit.protocol.authority import RulingReason, Statement, resolve
+from ledgerkit.protocol.authority import RulingReason, resolve
+from ledgerkit.protocol.instructions import Statement
 from ledgerkit.protocol.names import (
     AuthorityLevel,
     Instruction,

@@ -213,7 +213,7 @@ def _batches(texts: dict[str, int]) -> Iterator[list[_Piece]]:
 
 
 def rank(secret: Secret) -> int:
-    """How much a finding says: a key block, a token known by its shape, a place that gives a value away; less is more."""
+    """How much a finding says, less is more: a key block, a token of a known shape, a place that gives it away."""
     if secret.type == "private-key":
         return 0
     if secret.rule.startswith("prefix-") or secret.rule in shapes():
