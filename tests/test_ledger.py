@@ -406,3 +406,18 @@ def test_a_closed_ledger_answers_no_more(tmp_path: Path) -> None:
     ledger.close()
     with pytest.raises(lk.LedgerkitError, match="closed"):
         ledger.sql("select 1")
+
+
+def test_a_verdict_counts_only_if_its_source_is_trusted(ledger: lk.Ledger) -> None:
+    def verdict(trust: str, status: str, number: int) -> lk.AppendMessageCommand:
+        labels = {"trust_level": trust, "visibility": "MODEL_VISIBLE"}
+        check = {"type": "verification", "check": f"v{number}", "verdict": status, "scope": "run", **labels}
+        fields = {"session_id": "s", "run_id": "r", "kind": "VERIFIER_RESULT", "actor": "verifier", "parts": [check]}
+        return lk.AppendMessageCommand.model_validate(fields)
+
+    with ledger.record("s", "r") as recorder:
+        recorder.append(verdict("TOOL_TRUSTED", "failed", 1))
+        recorder.append(verdict("REPOSITORY_UNTRUSTED", "passed", 2))
+    assert ledger.runs()["outcome"].to_list() == ["failed"]
+    seen = ledger.sql("select verdict, part_trust_level from verifier_results order by sequence_no").rows()
+    assert seen == [("failed", "TOOL_TRUSTED"), ("passed", "REPOSITORY_UNTRUSTED")]

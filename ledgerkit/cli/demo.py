@@ -20,6 +20,7 @@ Next:
   ledgerkit runs --ledger {ledger}
   ledgerkit replay {run} --ledger {ledger}
   ledgerkit cost --by task_id,model --ledger {ledger}
+  ledgerkit audit --ledger {ledger}
   ledgerkit search "ignore previous" --ledger {ledger}
   ledgerkit sql "select tool_name, count(*) from tool_calls group by 1 order by 2 desc" --ledger {ledger}
 And your own logs:

@@ -188,6 +188,7 @@ RUNS: Final = """
     ), judged as (
         select session_id, run_id, arg_max(status, sequence_no) as outcome from current_history
         where kind = 'VERIFIER_RESULT' and part_type = 'verification' and data->>'$.scope' = 'run'
+            and part_trust_level in ('PLATFORM_TRUSTED', 'ORG_TRUSTED', 'USER_TRUSTED', 'TOOL_TRUSTED')
         group by session_id, run_id
     ), calls as (
         select session_id, run_id, count(*) filter (step is not null) as steps,
@@ -233,7 +234,7 @@ SESSIONS: Final = """
 
 VERIFIER_RESULTS: Final = """
     select session_id, run_id, sequence_no, message_id, created_at, actor, status as verdict, 'recorded' as source,
-        coalesce(data->>'$.scope', data->>'$.check') as scope, text, data
+        coalesce(data->>'$.scope', data->>'$.check') as scope, part_trust_level, text, data
     from current_history where kind = 'VERIFIER_RESULT' and part_type = 'verification'
 """
 

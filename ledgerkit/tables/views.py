@@ -159,6 +159,7 @@ VIEWS: Final[dict[str, View]] = {
                 Column("verdict", TEXT, "passed, failed or inconclusive."),
                 Column("source", TEXT, "recorded: the source said so."),
                 Column("scope", TEXT, "What the verdict is about: run, or the check's name."),
+                Column("part_trust_level", TEXT, "Whether its source may judge: outcomes are those of trusted ones."),
                 Column("text", TEXT, "What the verifier printed."),
                 Column("data", TEXT, "Its fields (JSON)."),
             ),
