@@ -53,7 +53,7 @@ class Writing:
     def _journaled(self) -> list[bytes]:
         """What the journal writes for each message."""
         commands = self.commands(MESSAGES)
-        recorder = self._ledger.record("bench", commands[0].run_id)
+        recorder = self._ledger.record("bench", commands[0].run_id, redact=False)
         (journal,) = (self._ledger.path / "journal").glob("*.journal")
         ends = [journal.stat().st_size]
         for command in commands:
@@ -77,7 +77,7 @@ class Writing:
     def appended(self, how: Callable[[Recorder, Sequence[lk.AppendMessageCommand]], None]) -> float:
         """Messages a second of one way to append; they stay in the journal."""
         commands = self.commands(MESSAGES)
-        recorder = self._ledger.record("bench", commands[0].run_id)
+        recorder = self._ledger.record("bench", commands[0].run_id, redact=False)
         begin = time.perf_counter()
         how(recorder, commands)
         took = time.perf_counter() - begin
@@ -88,7 +88,7 @@ class Writing:
         """Messages a second until a whole run stands in the history."""
         commands = self.commands(SEALED_MESSAGES)
         begin = time.perf_counter()
-        with self._ledger.record("bench", commands[0].run_id) as recorder:
+        with self._ledger.record("bench", commands[0].run_id, redact=False) as recorder:
             how(recorder, commands)
         return len(commands) / (time.perf_counter() - begin)
 
