@@ -8,26 +8,20 @@ and otherwise torn: a later reading begins where the torn part does, and picks i
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import re
-import sys
-import zlib
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from io import BufferedIOBase
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
+from ledgerkit.importers.containers import CHUNK, DAMAGED, opened
 from ledgerkit.importers.shapes import is_list, is_object
 from ledgerkit.protocol.model import MAX_JSON_DEPTH, replace_lone_surrogates
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-_CHUNK = 1 << 20
-_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -88,10 +82,10 @@ def _raw_lines(path: Path, offset: int, limit: int) -> Iterator[_RawLine]:
     """The lines of a file; one that is too long comes without its content."""
     too_long = f"line longer than {limit} bytes"
     at, pending, dropped = offset, b"", 0
-    with _opened(path) as (file, end):
+    with opened(path) as (file, end):
         try:
             file.seek(offset)
-            while (left := end - file.tell()) > 0 and (chunk := file.read1(min(_CHUNK, left))):
+            while (left := end - file.tell()) > 0 and (chunk := file.read1(min(CHUNK, left))):
                 lines = (pending + chunk).split(b"\n")
                 pending = lines.pop()
                 for content in lines:
@@ -100,7 +94,7 @@ def _raw_lines(path: Path, offset: int, limit: int) -> Iterator[_RawLine]:
                     at, dropped = at + size + 1, 0
                 if len(pending) + dropped > limit:
                     dropped, pending = dropped + len(pending), b""
-        except _BAD_GZIP as error:
+        except DAMAGED as error:
             yield _RawLine(at, dropped + len(pending), f"compressed data is damaged: {error}", terminated=False)
             return
         if dropped:
@@ -109,24 +103,52 @@ def _raw_lines(path: Path, offset: int, limit: int) -> Iterator[_RawLine]:
             yield _RawLine(at, len(pending), pending, terminated=False)
 
 
-_BAD_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
+MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024
 
 
-def is_compressed(path: Path) -> bool:
-    """Whether a file is compressed (gzip), by its first bytes."""
-    with path.open("rb") as file:
-        return file.read(2) == _GZIP
+def read_values(path: Path, *, offset: int = 0, line: int = 1) -> Iterator[Line | Damage]:
+    """Reads a file of JSON: one document over many lines as one value, anything else line by line.
 
+    Args:
+        path: The file, plain or compressed.
+        offset: Byte offset to begin at (of JSON Lines; a document is read from its beginning).
+        line: Number of the line there.
 
-@contextmanager
-def _opened(path: Path) -> Generator[tuple[BufferedIOBase, int]]:
-    """The bytes of a file, and where they end. Offsets in a compressed file are offsets in what it unpacks to."""
-    if is_compressed(path):
-        with gzip.open(path) as file:
-            yield cast(BufferedIOBase, file), sys.maxsize
+    Yields:
+        The document, or each value or damage, in file order.
+    """
+    if offset == 0 and (document := _document(path)) is not None:
+        yield document
     else:
-        with path.open("rb") as file:
-            yield file, path.stat().st_size
+        yield from read_json_lines(path, offset=offset, line=line)
+
+
+def _document(path: Path) -> Line | Damage | None:
+    """The JSON document that a file is; ``None`` if its first line is a value by itself, or it is no document."""
+    first = next(_raw_lines(path, 0, MAX_LINE_BYTES), None)
+    if first is None or isinstance(first.content, str):
+        return None
+    head = first.content.removeprefix(_BOM).strip()
+    if not head.startswith((b"{", b"[")) or _is_whole(head):
+        return None
+    with opened(path) as (file, _):
+        try:
+            raw = file.read(MAX_DOCUMENT_BYTES + 1)
+        except DAMAGED:
+            return None
+    if len(raw) > MAX_DOCUMENT_BYTES:
+        return Damage(1, 0, len(raw), f"document longer than {MAX_DOCUMENT_BYTES} bytes")
+    found = list(_values(raw, 1, 0, last=False))
+    return found[0] if len(found) == 1 and isinstance(found[0], Line) else None
+
+
+def _is_whole(head: bytes) -> bool:
+    """Whether a line is a JSON value by itself."""
+    try:
+        msgspec.json.decode(head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _values(raw: bytes, number: int, start: int, *, last: bool) -> Iterator[Line | Damage]:

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from ledgerkit.importers import claude_code, ledgerkit_jsonl
 from ledgerkit.importers.drafts import ParsedFile
-from ledgerkit.importers.reader import Line, read_json_lines
+from ledgerkit.importers.reader import Line, read_values
 
 _SNIFFED_VALUES: Final = 40
 _SNIFFED_BYTES: Final = 4 * 1024 * 1024
@@ -59,7 +59,7 @@ def recognise(path: Path) -> LogFormat | None:
 
 
 def _head(path: Path) -> Iterator[Line]:
-    for item in read_json_lines(path):
+    for item in read_values(path):
         if item.offset > _SNIFFED_BYTES:
             return
         if isinstance(item, Line):

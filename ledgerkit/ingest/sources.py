@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ledgerkit import errors
-from ledgerkit.importers.reader import is_compressed
+from ledgerkit.importers.containers import is_compressed
 from ledgerkit.importers.registry import LogFormat, recognise
 from ledgerkit.store.layout import MARKER
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from ledgerkit.importers.claude_code.reading import Reading
+from ledgerkit.importers.containers import is_compressed
 from ledgerkit.importers.drafts import JsonObject, ParsedFile, Quarantined
-from ledgerkit.importers.reader import Damage, is_compressed, read_json_lines
+from ledgerkit.importers.reader import Damage, read_json_lines
 from ledgerkit.importers.shapes import is_object
 
 NAME: Final = "claude-code"
