@@ -166,6 +166,7 @@ def resolve(subject: str, statements: Iterable[Instruction | Statement]) -> Reso
         ValueError: If the subject has empty, ``.`` or ``..`` segments.
 
     Example:
+        >>> from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel
         >>> task = Statement(name="task", kind=MessageKind.USER_TASK, trust_level=TrustLevel.USER_TRUSTED,
         ...     subject="tests", stance=Stance.REQUIRE)
         >>> tool = Statement(name="tool", kind=MessageKind.TOOL_CALL_RESULT, trust_level=TrustLevel.TOOL_TRUSTED,

@@ -54,6 +54,8 @@ def check_permission(
         at: Now. Without it an approval that expires counts as expired.
 
     Example:
+        >>> from ledgerkit.protocol.contracts import RiskClass
+        >>> from ledgerkit.protocol.vocabulary import TrustLevel
         >>> profile = PermissionProfile(name="read", allowed_tools=("Read",), readable_paths=("**",))
         >>> read = ProposedCall("Read", {"file_path": "a.py"}, RiskClass.LOW, TrustLevel.USER_TRUSTED)
         >>> check_permission(profile, read).effect.value

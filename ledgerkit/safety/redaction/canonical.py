@@ -16,8 +16,8 @@ def canonical(value: str, kind: str = "") -> str:
     r"""The value of a secret without what its surroundings did to it.
 
     Example:
-        >>> canonical(r'a\\\"b'), canonical("p%40ss"), canonical("plain")
-        ('a"b', 'p@ss', 'plain')
+        >>> canonical(r'abcd\\\"ef'), canonical("p%40ss"), canonical("plain")
+        ('abcd"ef', 'p@ss', 'plain')
     """
     if kind == "private-key":
         return _key(value)

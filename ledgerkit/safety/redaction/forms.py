@@ -25,7 +25,7 @@ def written_forms(value: str, kind: str) -> dict[str, str]:
         kind: What it is; a private key is looked for line by line.
 
     Example:
-        >>> sorted(set(written_forms('p"s&w0rd!', "password").values()))
+        >>> sorted(set(written_forms('p"s&w0rd!-again', "password").values()))
         ['base64', 'html', 'json', 'raw', 'url']
     """
     if len(value) < SHORTEST:

@@ -50,7 +50,7 @@ class SecretRedactor:
     Example:
         >>> redactor = SecretRedactor(RedactionKey.public())
         >>> redactor.redact(["export DB_PASSWORD='" + "v9#" + "Lq2xW7'"]).texts[0]
-        "export DB_PASSWORD='[REDACTED_SECRET:password#74afc9e10fef]'"
+        "export DB_PASSWORD='[REDACTED_SECRET:password#85d84140f523]'"
     """
 
     def __init__(self, key: RedactionKey, *, scanner: SecretScanner | None = None) -> None:
