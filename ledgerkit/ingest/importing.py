@@ -122,7 +122,8 @@ def _write(
         _remember(storage, sessions, tally)
         for session in sessions:
             drafts = [new.draft for new in session.new.values()]
-            redact_records(drafts, redactor, tally, tally.memories[session.session_id])
+            memory = tally.memories[session.session_id]
+            redact_records(drafts, redactor, tally, memory, measure=storage.layout.content_id)
     written = write_batch(storage, batch, counter, tally.key_id)
     states = [reading.state for reading in readings if reading.parsed is not None]
     rows = import_rows(states, batch.import_id, batch.microseconds, tally.mode)

@@ -6,17 +6,19 @@ and results, in file contents that become artifacts, in metadata and in what is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Final, Protocol
 
 import msgspec
 
 from ledgerkit.importers.drafts import Blob, MessageDraft, PartDraft, RecordDraft
+from ledgerkit.ingest.evidence import RedactedText, moved_reference
 from ledgerkit.protocol.toolcalls import arguments_hash
 from ledgerkit.protocol.vocabulary import ArtifactLabel, PartType, Visibility
-from ledgerkit.safety.redaction import SecretMemory
+from ledgerkit.safety.redaction import OffsetMap, SecretMemory
 from ledgerkit.safety.redaction.strings import strings_of, with_strings
 
 _TEXTUAL: Final = ("text/", "application/json", "application/xml", "application/yaml", "application/x-")
@@ -61,6 +63,10 @@ class Redacted(Protocol):
         """What was found."""
         ...
 
+    def offsets(self, text_index: int) -> OffsetMap:
+        """Where the places of one text stand now."""
+        ...
+
 
 class Redactor(Protocol):
     """Removes secrets from the texts of a session."""
@@ -102,10 +108,17 @@ class _Slot:
     put: Callable[[list[str]], None]
     owner: PartDraft | None = None
     is_blob: bool = False
+    message_id: str | None = None
+    """The message whose text the first string is."""
 
 
 def redact_records(
-    records: Iterable[RecordDraft], redactor: Redactor, tally: RedactionTally, memory: SecretMemory | None = None
+    records: Iterable[RecordDraft],
+    redactor: Redactor,
+    tally: RedactionTally,
+    memory: SecretMemory | None = None,
+    *,
+    measure: Callable[[bytes | str], str],
 ) -> None:
     """Redacts the records of a session in place.
 
@@ -114,22 +127,45 @@ def redact_records(
         redactor: Removes secrets.
         tally: Counts what was found; in audit mode nothing is changed.
         memory: What is known of the session's secrets; what is found is added.
+        measure: Gives the id of a content.
     """
+    records = list(records)
     slots = [slot for record in records for slot in _slots(record)]
     texts = [text for slot in slots for text in slot.strings]
     result = redactor.redact(texts, memory)
     for found in result.replacements:
         tally.counts[found.type] = tally.counts.get(found.type, 0) + 1
     touched = {found.text_index for found in result.replacements}
+    moved: dict[tuple[str, str], RedactedText] = {}
     begin = 0
     for slot in slots:
         end = begin + len(slot.strings)
         is_hit = any(index in touched for index in range(begin, end))
         if (slot.is_blob and not is_hit) or (tally.mode is RedactionMode.ON and is_hit):
             slot.put(list(result.texts[begin:end]))
+        if begin in touched and (slot.is_blob or slot.message_id) and tally.mode is RedactionMode.ON:
+            moved.update([_moved(slot, result.texts[begin], result.offsets(begin), measure)])
         if slot.owner is not None:
             _label(slot.owner, is_hit=is_hit, mode=tally.mode)
         begin = end
+    if moved:
+        _move_references(records, moved)
+
+
+def _moved(
+    slot: _Slot, after: str, offsets: OffsetMap, measure: Callable[[bytes | str], str]
+) -> tuple[tuple[str, str], RedactedText]:
+    before = slot.strings[0]
+    if slot.is_blob:
+        return ("artifact", measure(before)), RedactedText(before, after, offsets, measure(after))
+    return ("message", slot.message_id or ""), RedactedText(before, after, offsets)
+
+
+def _move_references(records: Iterable[RecordDraft], moved: Mapping[tuple[str, str], RedactedText]) -> None:
+    """References to texts that lost secrets follow them."""
+    for part in (part for record in records for message in record.messages for part in message.parts):
+        if part.evidence_refs:
+            part.evidence_refs = [moved_reference(reference, moved) for reference in part.evidence_refs]
 
 
 def _label(part: PartDraft, *, is_hit: bool, mode: RedactionMode) -> None:
@@ -143,8 +179,8 @@ def _label(part: PartDraft, *, is_hit: bool, mode: RedactionMode) -> None:
 
 
 def _slots(record: RecordDraft) -> Iterator[_Slot]:
-    for message in record.messages:
-        yield from _message_slots(message)
+    for message, message_id in zip_longest(record.messages, record.message_ids or ()):
+        yield from _message_slots(message, message_id)
     facts = record.facts
     if facts is not None:
         names = [name for name in _FACTS if getattr(facts, name)]
@@ -155,7 +191,7 @@ def _slots(record: RecordDraft) -> Iterator[_Slot]:
         yield _Slot([getattr(facts, name) for name in names], put_facts)
 
 
-def _message_slots(message: MessageDraft) -> Iterator[_Slot]:
+def _message_slots(message: MessageDraft, message_id: str | None) -> Iterator[_Slot]:
     if message.metadata:
 
         def put_metadata(new: list[str]) -> None:
@@ -165,8 +201,9 @@ def _message_slots(message: MessageDraft) -> Iterator[_Slot]:
     for name, blob in message.attached.items():
         if (text := _text_of(blob)) is not None:
             yield _Slot([text], _attached_putter(message, name, blob), is_blob=True)
+    with_text = next((part for part in message.parts if part.text), None)
     for part in message.parts:
-        yield from _part_slots(part)
+        yield from _part_slots(part, message_id if part is with_text else None)
 
 
 def _attached_putter(message: MessageDraft, name: str, blob: Blob) -> Callable[[list[str]], None]:
@@ -176,7 +213,7 @@ def _attached_putter(message: MessageDraft, name: str, blob: Blob) -> Callable[[
     return put
 
 
-def _part_slots(part: PartDraft) -> Iterator[_Slot]:
+def _part_slots(part: PartDraft, message_id: str | None) -> Iterator[_Slot]:
     plain = [name for name in ("text", "summary", "path") if getattr(part, name)]
 
     def put_plain(new: list[str]) -> None:
@@ -188,7 +225,7 @@ def _part_slots(part: PartDraft) -> Iterator[_Slot]:
         if part.part_type is PartType.TOOL_CALL and part.arguments_hash is not None:
             part.arguments_hash = arguments_hash(part.data)  # the hash of what was there could be guessed at
 
-    yield _Slot([getattr(part, name) for name in plain], put_plain, part)
+    yield _Slot([getattr(part, name) for name in plain], put_plain, part, message_id=message_id)
     if part.data is not None:
         yield _Slot(list(strings_of(part.data)), put_data, part)
     for number, blob in enumerate(part.blobs or ()):

@@ -16,7 +16,7 @@ import ledgerkit as lk
 from ledgerkit.ingest.importing import ImportOptions, import_files
 from ledgerkit.ingest.redacting import RedactionMode
 from ledgerkit.protocol.toolcalls import arguments_hash
-from ledgerkit.safety.redaction import SecretMemory
+from ledgerkit.safety.redaction import OffsetMap, SecretMemory
 from tests.builders import Log, text, tool_use
 from tests.conftest import NOW
 
@@ -34,6 +34,10 @@ class Hit:
 class Result:
     texts: Sequence[str]
     replacements: Sequence[Hit]
+
+    def offsets(self, text_index: int) -> OffsetMap:
+        del text_index
+        return OffsetMap()
 
 
 class Hushing:

@@ -136,7 +136,7 @@ def _is_path(value: str) -> bool:
     if _FILE.search(value):
         return True
     if not _PATH.match(value):
-        return value.count("/") >= 2 and is_wordy(value)
+        return is_wordy(value, 0.0 if value.count("/") > 1 else 0.5) and "/" in value
     return not value.startswith("/") or is_wordy(value) or len(value) < 20
 
 
