@@ -110,6 +110,19 @@ class LedgerAudits:
         folders = self._storage.database.frame("select session_id, run_id, working_directory from runs")
         return find_tainted_actions(self._parts(runs), tool_classes, runs=folders)
 
+    def amplified_labels(self, *, runs: str | Sequence[str] = ()) -> pl.DataFrame:
+        """Parts that are labelled as more trusted, or seen by more people, than what their evidence refers to.
+
+        Args:
+            runs: Ids of runs to look at; all if not given.
+
+        Returns:
+            One row a part, source and rule (``trust-amplified``, ``visibility-widened``).
+        """
+        from ledgerkit.safety.derived import find_amplified
+
+        return find_amplified(self._parts(runs))
+
     def standing_secrets(self) -> pl.DataFrame:
         """Secrets that stand in the ledger: imported with ``redact="off"`` or ``"audit"``, or unknown to rules then.
 

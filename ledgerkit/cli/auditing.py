@@ -14,7 +14,7 @@ from ledgerkit.reports.formatting import format_count, plural
 from ledgerkit.safety.injection import LIMITS
 
 _SEVERITIES: Final = ("low", "medium", "high", "critical")
-_KINDS: Final = ("markers", "taint", "secrets")
+_KINDS: Final = ("markers", "taint", "labels", "secrets")
 _ALL: Final = 0
 
 
@@ -24,7 +24,8 @@ _ALL: Final = 0
     "--what",
     type=click.Choice(_KINDS),
     multiple=True,
-    help="Only markers of injection, only actions that untrusted text suggested, or only secrets. May be repeated.",
+    help="Only markers of injection, actions that untrusted text suggested, labels that say more than their sources', "
+    "or secrets. May be repeated.",
 )
 @click.option(
     "--severity", type=click.Choice(_SEVERITIES), default="medium", show_default=True, help="The least grave to show."
@@ -48,6 +49,8 @@ def audit_command(
         found["markers"] = markers.filter(pl.col("severity").is_in(shown))
     if "taint" in wanted:
         found["taint"] = ledger.tainted_actions(runs=runs).filter(pl.col("severity").is_in(shown))
+    if "labels" in wanted:
+        found["labels"] = ledger.amplified_labels(runs=runs)
     if "secrets" in wanted:
         secrets = ledger.standing_secrets()
         found["secrets"] = secrets.filter(pl.col("run_id").is_in(runs)) if runs else secrets
@@ -56,7 +59,7 @@ def audit_command(
         return
     for name, frame in found.items():
         _SECTIONS[name](ledger, frame, limit)
-    if found.keys() - {"secrets"}:
+    if found.keys() & {"markers", "taint"}:
         console().print(text(LIMITS, "dim"))
 
 
@@ -110,6 +113,20 @@ def _print_taint(ledger: lk.Ledger, actions: pl.DataFrame, limit: int) -> None:
     _print(_gravest(actions), columns, limit)
 
 
+def _print_labels(ledger: lk.Ledger, labels: pl.DataFrame, limit: int) -> None:
+    del ledger
+    _heading("Labels that say more than their sources", format_count(labels.height))
+    columns: dict[str, tuple[str, Cell]] = {
+        "rule": ("rule", str),
+        "run_id": ("run", short_id),
+        "sequence_no": ("message", _number),
+        "label": ("labelled", _words),
+        "source_label": ("source", _words),
+        "reference": ("evidence", _excerpt),
+    }
+    _print(labels, columns, limit)
+
+
 def _print_secrets(ledger: lk.Ledger, secrets: pl.DataFrame, limit: int) -> None:
     _heading("Secrets that stand in the ledger", format_count(secrets.height))
     columns: dict[str, tuple[str, Cell]] = {
@@ -128,7 +145,12 @@ def _print_secrets(ledger: lk.Ledger, secrets: pl.DataFrame, limit: int) -> None
         console().print(text(f'To remove them: ledgerkit erase {named}{more} --reason "secret" --ledger {ledger.path}'))
 
 
-_SECTIONS: Final = {"markers": _print_markers, "taint": _print_taint, "secrets": _print_secrets}
+_SECTIONS: Final = {
+    "markers": _print_markers,
+    "taint": _print_taint,
+    "labels": _print_labels,
+    "secrets": _print_secrets,
+}
 
 
 def _gravest(findings: pl.DataFrame) -> pl.DataFrame:
