@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, writes_ledger
-from ledgerkit.cli.output import console, one_line, print_json, print_table, text
+from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, text
 from ledgerkit.ingest.importing import Progress as ProgressCallback
+from ledgerkit.ingest.places import places_looked_at, usual_places
 from ledgerkit.reports.formatting import format_count, plural
 
 _SHOWN_DAMAGE = 20
@@ -21,7 +24,8 @@ _SHOWN_IDS = 8
 
 
 @click.command("import")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Without paths: import the logs of installed agents without asking.")
 @click.option("--keep-reasoning", is_flag=True, help="Keep hidden reasoning, as restricted artifacts.")
 @click.option(
     "--redact",
@@ -33,18 +37,41 @@ _SHOWN_IDS = 8
 @json_option
 @writes_ledger
 def import_command(
-    ledger: lk.Ledger, paths: tuple[Path, ...], keep_reasoning: bool, redact: str, as_json: bool
+    ledger: lk.Ledger, paths: tuple[Path, ...], yes: bool, keep_reasoning: bool, redact: str, as_json: bool
 ) -> None:
-    """Import agent logs: files, or folders with all files below them.
+    """Import agent logs: files, or folders with all files below them; without any, those of installed agents.
 
     Formats are recognised by content. Importing again adds nothing; a file that has grown continues.
     """
+    found = paths or _usual_places(asks=not (yes or as_json))
     with progress_bar("Importing", hidden=as_json) as progress:
-        account = ledger.import_logs(*paths, keep_reasoning=keep_reasoning, redact=redact, progress=progress)
+        account = ledger.import_logs(*found, keep_reasoning=keep_reasoning, redact=redact, progress=progress)
     if as_json:
         print_json(account_json(account))
     else:
         print_account(account, ledger)
+
+
+def _usual_places(*, asks: bool) -> list[Path]:
+    """The folders of installed agents' logs, shown and agreed to."""
+    places = usual_places()
+    if not places:
+        looked = ", ".join(map(str, places_looked_at()))
+        raise lk.ImportSourceError(f"No logs in the usual places ({looked}). Give files or folders.")
+    if asks:
+        columns: dict[str, tuple[str, Cell]] = {
+            "agent": ("agent", str),
+            "path": ("folder", str),
+            "files": ("files", format_count),
+            "size": ("MB", _megabytes),
+        }
+        print_table(map(asdict, places), columns, right=["files", "size"])
+        click.confirm("Import these logs?", abort=True, default=True)
+    return [place.path for place in places]
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.1f}"
 
 
 @contextmanager
@@ -72,12 +99,13 @@ def progress_bar(what: str, *, hidden: bool = False) -> Generator[ProgressCallba
 
 def account_json(account: lk.ImportAccount) -> dict[str, object]:
     """The account as JSON."""
-    plain = account.model_dump(exclude={"details", "damage", "exposed"})
+    plain = account.model_dump(exclude={"details", "damage", "exposed", "formats"})
     return {
         **plain,
         "closes": account.closes,
         "details": account.details.to_dicts(),
         "damage": account.damage.to_dicts(),
+        "formats": account.formats.to_dicts(),
         "exposed": account.exposed.to_dicts(),
     }
 
@@ -102,12 +130,21 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
     ]
     rows.append({"fate": "in all", "records": account.records, "what": "" if account.closes else "DOES NOT ADD UP"})
     print_table(rows, {"fate": ("", str), "records": ("records", format_count), "what": ("", str)}, right=["records"])
+    if account.formats.height > 1:
+        out.print()
+        print_table(account.formats.iter_rows(named=True), _FORMATS, right=list(_FORMATS)[1:])
     for row in account.damage.head(_SHOWN_DAMAGE).iter_rows(named=True):
         out.print(text(f"  {row['path']}:{row['line']}: {row['reason']}", "yellow"))
     if account.damage.height > _SHOWN_DAMAGE:
         out.print(f"  … and {account.damage.height - _SHOWN_DAMAGE} more (--json lists all)")
     _print_secrets(account, ledger)
     out.print(text(f"Ledger: {ledger.path}"))
+
+
+_FORMATS: Final[dict[str, tuple[str, Cell]]] = {
+    "format": ("format", str),
+    **{name: (name, format_count) for name in ("files", "records", "accepted", "duplicate", "skipped", "quarantined")},
+}
 
 
 def _print_secrets(account: lk.ImportAccount, ledger: lk.Ledger) -> None:

@@ -114,6 +114,7 @@ class ImportAccount(BaseModel):
         runs: Runs that are new or have new messages.
         redaction: What was done about secrets: ``on`` (replaced), ``audit`` (counted), ``off``.
         secrets: Secrets that were found, by type.
+        formats: One row a format: ``format, files, records, accepted, duplicate, skipped, quarantined``.
         exposed: Messages that were committed before somebody knew that they hold a secret; ``erase`` removes them.
             Columns ``session_id, run_id, sequence_no, message_id, secret_types``.
     """
@@ -137,6 +138,7 @@ class ImportAccount(BaseModel):
     """One row a file, type, fate and reason: ``path, record_type, fate, reason, count``."""
     damage: pl.DataFrame
     """One row a quarantined record: ``path, line, offset, bytes, reason``."""
+    formats: pl.DataFrame
     exposed: pl.DataFrame
 
     @property

@@ -310,10 +310,26 @@ class _Tally:
             redaction=self.redaction.mode.value,
             secrets=dict(sorted(self.redaction.counts.items())),
             exposed=exposed,
+            formats=_by_format(read),
             details=pl.DataFrame(details, _DETAILS, orient="row"),
             damage=pl.DataFrame(damage, _DAMAGE, orient="row"),
             **totals,
         )
+
+
+def _by_format(states: list[FileState]) -> pl.DataFrame:
+    names = sorted({state.format for state in states})
+    rows = [
+        {
+            "format": name,
+            "files": len(of_format := [state for state in states if state.format == name]),
+            "records": sum(sum(state.fates.values()) for state in of_format),
+            **{fate.value: sum(state.total(fate) for state in of_format) for fate in Fate},
+        }
+        for name in names
+    ]
+    counts = ("files", "records", *(fate.value for fate in Fate))
+    return pl.DataFrame(rows, {"format": pl.String, **dict.fromkeys(counts, pl.Int64)})
 
 
 _DETAILS = {"path": pl.String, "record_type": pl.String, "fate": pl.String, "reason": pl.String, "count": pl.Int64}
