@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from ledgerkit.importers import claude_code, ledgerkit_jsonl
 from ledgerkit.importers.drafts import ParsedFile
+from ledgerkit.importers.plugins import plugged_in
 from ledgerkit.importers.reader import Line, read_values
 
 _SNIFFED_VALUES: Final = 40
@@ -52,10 +54,20 @@ FORMATS: Final[tuple[LogFormat, ...]] = (
 )
 
 
+@cache
+def formats() -> tuple[LogFormat, ...]:
+    """Our formats, then those of installed packages, by the names of their entry points.
+
+    Raises:
+        ConfigurationError: If a package's format cannot be loaded.
+    """
+    return (*FORMATS, *plugged_in(LogFormat))
+
+
 def recognise(path: Path) -> LogFormat | None:
     """The format of a file, by its first JSON values; ``None`` if it is none that can be read."""
     values = [line.value for line in islice(_head(path), _SNIFFED_VALUES)]
-    return next((log_format for log_format in FORMATS if values and log_format.sniff(values)), None)
+    return next((log_format for log_format in formats() if values and log_format.sniff(values)), None)
 
 
 def _head(path: Path) -> Iterator[Line]:
