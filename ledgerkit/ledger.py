@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.ingest.importing import Progress
+    from ledgerkit.ingest.labels import LabelAccount
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
     from ledgerkit.safety.redaction.messages import CommandRedactor
     from ledgerkit.store.facts import RecordedFacts
@@ -165,6 +166,31 @@ class Ledger(LedgerCare, LedgerAudits):
         )
         return import_files(self._writable, [os.fspath(path) for path in paths], options, progress)
 
+    def import_labels(self, path: str | os.PathLike[str]) -> LabelAccount:
+        """Gives runs outcomes and labels from a table: CSV, JSON, JSON Lines or Parquet.
+
+        A column ``run_id``, ``session_id`` or ``task_id`` says which runs a row is about; ``outcome`` (passed,
+        failed, inconclusive; true and false) becomes the run's outcome, every other column a label. Both are messages
+        of the runs. The same table again adds nothing.
+
+        Returns:
+            How many rows found their runs, and which did not.
+
+        Raises:
+            ImportSourceError: If it is no table, names no runs, or has an outcome that is none.
+        """
+        from ledgerkit.ingest.labels import apply_labels
+
+        keys = "select session_id, run_id, idempotency_key from stored_history where idempotency_key like 'labels:%'"
+        there = set(self._storage.database.frame(keys).rows())
+
+        def append(command: AppendMessageCommand) -> bool:
+            self.append(command)
+            return (command.session_id, command.run_id, command.idempotency_key) not in there
+
+        runs = self._storage.database.frame("select session_id, run_id, task_id from runs")
+        return apply_labels(Path(path), runs, append)
+
     def record(
         self,
         session_id: str | None = None,
@@ -203,18 +229,19 @@ class Ledger(LedgerCare, LedgerAudits):
         moment = self._clock()
         run = (session_id or uuid7(moment, self._random(10)), run_id or uuid7(moment, self._random(10)))
         known = {name: None if value is None else str(value) for name, value in facts.items()}
-        redactor = self._command_redactor(run[0]) if redact else None
+        redactor = self._command_redactor(*run) if redact else None
         if redactor is not None:
             known = redactor.facts(known)
         return Recorder(self._writable, run, known, self._sealing(), self._clock, redact=redactor)
 
-    def _command_redactor(self, session_id: str) -> CommandRedactor:
+    def _command_redactor(self, session_id: str, run_id: str) -> CommandRedactor:
         from ledgerkit.safety.redaction import SecretMemory
         from ledgerkit.safety.redaction.messages import CommandRedactor
-        from ledgerkit.store.redactions import known_fingerprints
+        from ledgerkit.store.redactions import journaled_fingerprints, known_fingerprints
 
-        known = known_fingerprints(self._storage.database, [session_id], self.redactor.key_id)
-        return CommandRedactor(self.redactor, SecretMemory(fingerprints=known.get(session_id, {})))
+        sealed = known_fingerprints(self._storage.database, [session_id], self.redactor.key_id).get(session_id, {})
+        journaled = journaled_fingerprints(self._storage.layout.journal_path(session_id, run_id))
+        return CommandRedactor(self.redactor, SecretMemory(fingerprints={**journaled, **sealed}))
 
     def append(self, command: AppendMessageCommand, *, redact: bool = True) -> AgentMessage:
         """Appends one message to a run, as its next, and returns when it is on disk.
@@ -232,7 +259,7 @@ class Ledger(LedgerCare, LedgerAudits):
         from ledgerkit.store.recorder import Recorder
 
         run = (command.session_id, command.run_id)
-        redactor = self._command_redactor(run[0]) if redact else None
+        redactor = self._command_redactor(*run) if redact else None
         recorder = Recorder(self._writable, run, {}, self._sealing(), self._clock, redact=redactor, wait=True)
         try:
             return recorder.append(command)

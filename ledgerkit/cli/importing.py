@@ -26,6 +26,12 @@ _SHOWN_IDS = 8
 @click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Without paths: import the logs of installed agents without asking.")
+@click.option(
+    "--labels",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A table (CSV, JSON, Parquet) of outcomes and labels by run_id, session_id or task_id. May be repeated.",
+)
 @click.option("--keep-reasoning", is_flag=True, help="Keep hidden reasoning, as restricted artifacts.")
 @click.option(
     "--redact",
@@ -37,19 +43,33 @@ _SHOWN_IDS = 8
 @json_option
 @writes_ledger
 def import_command(
-    ledger: lk.Ledger, paths: tuple[Path, ...], yes: bool, keep_reasoning: bool, redact: str, as_json: bool
+    ledger: lk.Ledger,
+    paths: tuple[Path, ...],
+    yes: bool,
+    labels: tuple[Path, ...],
+    keep_reasoning: bool,
+    redact: str,
+    as_json: bool,
 ) -> None:
     """Import agent logs: files, or folders with all files below them; without any, those of installed agents.
 
     Formats are recognised by content. Importing again adds nothing; a file that has grown continues.
     """
-    found = paths or _usual_places(asks=not (yes or as_json))
-    with progress_bar("Importing", hidden=as_json) as progress:
-        account = ledger.import_logs(*found, keep_reasoning=keep_reasoning, redact=redact, progress=progress)
+    account = None
+    if paths or not labels:
+        found = paths or _usual_places(asks=not (yes or as_json))
+        with progress_bar("Importing", hidden=as_json) as progress:
+            account = ledger.import_logs(*found, keep_reasoning=keep_reasoning, redact=redact, progress=progress)
+    labelled = [ledger.import_labels(path) for path in labels]
     if as_json:
-        print_json(account_json(account))
-    else:
+        print_json({**(account_json(account) if account else {}), "labels": [asdict(one) for one in labelled]})
+        return
+    if account:
         print_account(account, ledger)
+    for path, one in zip(labels, labelled, strict=True):
+        missing = f"; no run for {', '.join(one.unmatched[:_SHOWN_NAMES])}" if one.unmatched else ""
+        what = f"{plural(one.labelled, 'row')} of {one.rows} found their runs, {plural(one.messages, 'new message')}"
+        console().print(text(f"{path.name}: {what}{missing}"))
 
 
 def _usual_places(*, asks: bool) -> list[Path]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -24,18 +25,26 @@ _OF_MESSAGE: Final = (
 
 
 _FINGERPRINTS: Final = """
-    select session_id, fingerprint, min(secret_type) as secret_type from redactions
+    select session_id, fingerprint, min(secret_type) as secret_type from sealed_redactions
     where list_contains($sessions, session_id) and key_id = $key group by all order by all
 """
 
 
 def known_fingerprints(database: Database, sessions: Sequence[str], key_id: str | None) -> dict[str, dict[str, str]]:
-    """Secret types by fingerprint, of what was replaced in each of some sessions with one key."""
+    """Secret types by fingerprint, of what was replaced in sealed messages of each of some sessions with one key."""
     found: dict[str, dict[str, str]] = {}
-    rows = database.frame(_FINGERPRINTS, {"sessions": sorted(sessions), "key": key_id})
+    rows = database.sealed(_FINGERPRINTS, {"sessions": sorted(sessions), "key": key_id})
     for session_id, fingerprint, kind in rows.iter_rows():
         found.setdefault(session_id, {})[fingerprint] = kind
     return found
+
+
+def journaled_fingerprints(path: Path) -> dict[str, str]:
+    """Secret types by fingerprint, of what was replaced in the messages of a journal."""
+    if not path.exists():
+        return {}
+    text = path.read_bytes().decode("utf-8", "replace")
+    return {found[2]: found[1] for found in PLACEHOLDER.finditer(text)}
 
 
 def redaction_rows(history: pl.DataFrame, artifacts: pl.DataFrame, key_id: str | None) -> pl.DataFrame:

@@ -1,0 +1,100 @@
+"""Outcomes and labels that come from a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import ledgerkit as lk
+from ledgerkit.cli import main
+from tests.builders import working_session
+
+
+@pytest.fixture
+def runs(ledger: lk.Ledger, tmp_path: Path) -> list[str]:
+    (tmp_path / "logs").mkdir()
+    for name in ("one", "two"):
+        working_session(name).write(tmp_path / f"logs/{name}.jsonl")
+    ledger.import_logs(tmp_path / "logs")
+    return sorted(ledger.runs()["run_id"].to_list())
+
+
+def _csv(frame: pl.DataFrame, path: Path) -> None:
+    frame.write_csv(path)
+
+
+def _json(frame: pl.DataFrame, path: Path) -> None:
+    frame.write_json(path)
+
+
+def _ndjson(frame: pl.DataFrame, path: Path) -> None:
+    frame.write_ndjson(path)
+
+
+def _parquet(frame: pl.DataFrame, path: Path) -> None:
+    frame.write_parquet(path)
+
+
+@pytest.mark.parametrize("write", [_csv, _json, _ndjson, _parquet])
+def test_a_table_of_any_form_gives_outcomes_and_labels(
+    write: Callable[[pl.DataFrame, Path], None], ledger: lk.Ledger, runs: list[str], tmp_path: Path
+) -> None:
+    table = pl.DataFrame(
+        {"run_id": [*runs, "other"], "outcome": ["passed", "failed", "passed"], "split": ["a", None, "b"]}
+    )
+    write(table, tmp_path / "labels")
+    account = ledger.import_labels(tmp_path / "labels")
+    assert (account.rows, account.labelled, account.messages, account.unmatched) == (3, 2, 3, ("other",))
+    assert dict(ledger.runs().select("run_id", "outcome").rows()) == dict(zip(runs, ("passed", "failed"), strict=True))
+    (data,) = ledger.sql("select data from parts where kind = 'JUDGE_RESULT'")["data"]
+    assert json.loads(data) == {"labels": {"split": "a"}}
+    assert ledger.import_labels(tmp_path / "labels").messages == 0
+    assert ledger.verify().ok
+
+
+def test_words_for_outcomes_are_read_and_others_refused(ledger: lk.Ledger, runs: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"run_id,outcome\n{runs[0]},True\n{runs[1]},unresolved\n", "utf-8")
+    ledger.import_labels(tmp_path / "a.csv")
+    assert sorted(ledger.runs()["outcome"].to_list()) == ["failed", "passed"]
+    (tmp_path / "b.csv").write_text(f"run_id,outcome\n{runs[0]},failed\n{runs[1]},maybe\n", "utf-8")
+    with pytest.raises(lk.ImportSourceError, match=r"b\.csv, row 2: 'maybe' is no outcome"):
+        ledger.import_labels(tmp_path / "b.csv")
+    assert sorted(ledger.runs()["outcome"].to_list()) == ["failed", "passed"]  # nothing of it was taken
+
+
+def test_a_later_label_counts_and_both_stay(ledger: lk.Ledger, runs: list[str], tmp_path: Path) -> None:
+    for outcome in ("failed", "passed"):
+        (tmp_path / "a.csv").write_text(f"session_id,outcome\n{ledger.runs()['session_id'][0]},{outcome}\n", "utf-8")
+        ledger.import_labels(tmp_path / "a.csv")
+    assert ledger.sql("select count(*) from verifier_results where actor = 'labels'").item() == 2
+    assert "passed" in ledger.runs()["outcome"].to_list()
+    assert runs
+
+
+def test_what_is_no_table_or_names_no_runs_is_refused(ledger: lk.Ledger, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,outcome\nx,passed\n", "utf-8")
+    with pytest.raises(lk.ImportSourceError, match="names no runs"):
+        ledger.import_labels(tmp_path / "a.csv")
+    (tmp_path / "b.json").write_text("[{", "utf-8")
+    with pytest.raises(lk.ImportSourceError, match="no table"):
+        ledger.import_labels(tmp_path / "b.json")
+    with pytest.raises(lk.ImportSourceError, match="no table"):
+        ledger.import_labels(tmp_path / "missing.csv")
+
+
+def test_the_command_takes_logs_and_labels_together(tmp_path: Path) -> None:
+    working_session("one").write(tmp_path / "one.jsonl")
+    with lk.open(tmp_path / "l") as made:
+        made.import_logs(tmp_path / "one.jsonl")
+        (run,) = made.runs()["run_id"]
+    (tmp_path / "labels.csv").write_text(f"run_id,outcome\n{run},passed\nnone,failed\n", "utf-8")
+    arguments = ["import", "--labels", str(tmp_path / "labels.csv"), "--ledger", str(tmp_path / "l")]
+    shown = CliRunner().invoke(main, arguments).output
+    assert "labels.csv: 1 row of 2 found their runs, 1 new message; no run for none" in shown
+    both = CliRunner().invoke(main, [*arguments, str(tmp_path / "one.jsonl"), "--json"])
+    assert json.loads(both.output)["labels"][0]["messages"] == 0
