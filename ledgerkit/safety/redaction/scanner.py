@@ -15,7 +15,7 @@ from ledgerkit.safety.redaction.judging import judge, next_line
 from ledgerkit.safety.redaction.places import Place
 from ledgerkit.safety.redaction.ruleset import shapes
 from ledgerkit.safety.redaction.secrets import Secret
-from ledgerkit.safety.redaction.views import DecodedView, decoded_view, soft_views
+from ledgerkit.safety.redaction.views import DecodedView, decoded_view, may_hold_codes, soft_views
 
 SHORTEST: Final = 8
 """Texts with fewer characters hold no secret that could be told from a word."""
@@ -95,7 +95,8 @@ class SecretScanner:
         for piece, view in zip(batch, soft_views([piece.text for piece in batch]), strict=True):
             if view is not None:
                 soft.append((piece, view))
-            if (plain := decoded_view(piece.text if view is None else view)) is not None:
+            text = piece.text if view is None else view
+            if may_hold_codes(text) and (plain := decoded_view(text)) is not None:
                 decoded.append((piece, plain))
         yield from self._scan_soft(soft)
         yield from self._scan_decoded(decoded)

@@ -42,10 +42,16 @@ def soft_views(texts: Sequence[str]) -> list[str | None]:
     views: list[str | None] = []
     for text in texts:
         view = next(escaped) if "\\" in text else text
-        if _spans_lines(view):
-            view = _LINE_MARK.sub(lambda mark: " " * len(mark[0]), view)
-        views.append(None if view == text else view)
+        # Plain searches: every text of every run comes by here.
+        if "KEY-----" in view or ("Secret" in view and "kind" in view) or ("machine " in view and "password" in view):
+            view = _LINE_MARK.sub(_blank, view)
+        views.append(view if view is not text and view != text else None)
     return views
+
+
+def _blank(mark: re.Match[str]) -> str:
+    """What hides the lines of keys, Secrets and netrc files in diffs and numbered listings."""
+    return " " * len(mark[0])
 
 
 def _unescaped(texts: list[str]) -> Iterator[str]:
@@ -60,16 +66,11 @@ def _unescaped(texts: list[str]) -> Iterator[str]:
         start += len(text) + 1
 
 
-def _spans_lines(text: str) -> bool:
-    """Whether a secret of several lines may stand here: the marks of diffs and numbered lines hide only such ones."""
-    return "-----" in text or "machine " in text or "kind:" in text or '"kind' in text
-
-
 _ESCAPE_SIGNS: Final = ("\\\n", "\\\r", "\\u00", "\\/", "\\x", "\\$")
 
 
-def _may_hold_codes(text: str) -> bool:
-    # A chain of plain searches, since every text of every run comes by here.
+def may_hold_codes(text: str) -> bool:
+    """Whether a text may hold codes: a chain of plain searches, since every text of every run comes by here."""
     return (
         "%" in text
         or ("\\" in text and any(sign in text for sign in _ESCAPE_SIGNS))
@@ -110,7 +111,7 @@ def decoded_view(text: str) -> DecodedView | None:
     Args:
         text: The text, or its soft view.
     """
-    if not _may_hold_codes(text):
+    if not may_hold_codes(text):
         return None
     found = list(_ENCODED.finditer(text))
     if not found:
