@@ -89,6 +89,8 @@ def type_of_builtin(rule: str) -> str:
 
 def _shaped(text: str, hit: Hit, name: str) -> Iterator[Place]:
     shape = shapes()[name]
+    if text.endswith("base64,", 0, hit.start):
+        return  # the beginning of a file in a data URI: a source map, a font
     value = text[hit.start : hit.end]
     place = Place(hit.start, hit.end, shape.type)
     if not shape.is_certain and (is_stopped(value) or not looks_random(value, least=8)):

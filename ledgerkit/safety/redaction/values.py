@@ -28,11 +28,20 @@ _STOP_WORDS: Final = re.compile(
     r"insert[-_ ]|replace[-_ ]?|redacted|removed|^hidden$|masked|censored|fixme|not[-_ ]?set|undefined|default|"
     r"secret[-_ ]?key|secret[-_ ]?here|api[-_ ]?key|my[-_ ]?(?:pass|secret|token|key)|some[-_ ]?(?:pass|secret|token)|"
     r"test[-_ ]?(?:pass|secret|token|key|user)|pass(?:word|wd)?[-_ ]?(?:here|123)|fake|mock|bogus|invalid|expired|"
-    r"qwerty|letmein|hunter2|hello|foobar|deadbeef|abcdef|abc123|a1b2c3|123456|234567|xxxx|0000000|lorem|ipsum|"
+    r"qwerty|letmein|hunter2|hello|foobar|deadbeef|abcdef[g-z]*|abc123|a1b2c3|123456[7890]*|234567[890]*|xxxx|0000000|lorem|ipsum|"
     r"correct[-_ ]?horse|hogehoge|topsecret|s3cr3t|p@ssw|passw0rd|supersecret|super[-_]secret|pa55|"
     r"null|none|true|false|nil\b|todo|\bn/a\b|function|return|string|object|boolean|import\b|prompt|getenv|environ",
     re.IGNORECASE,
 )
+_CODE_WORD: Final = re.compile(
+    r"(?i)object|boolean|string|function|return|import|prompt|default|none|null|true|false|hello"
+)
+"""Words that make a value code, but stand in pass phrases like others."""
+_LONG_WORD: Final = 7
+_LONG_VALUE: Final = 40
+_JUMBLED: Final = 0.3
+_LETTERS: Final = 0.4
+"""The least share of a wordy value that its words make up."""
 _MASK: Final = re.compile(
     r"^<.*>$|^\[.*\]$|^\{.*\}$|^\$\w+$|^%[A-Za-z_]\w+%$|^@\w+@$|\.\.\.|…|\*{3}|•{2}|^[xX*#.?_-]+$|^%[sdrv]$|\[REDACTED"
 )
@@ -52,7 +61,7 @@ _HASH_LABEL: Final = re.compile(
 _CODE: Final = re.compile(
     r"^(?:self|this|os|process|config|settings|env|req|request|response|cls|args|kwargs|data|params|props|options|opts|"
     r"ctx|context|event|state|user|client|session|app|std|std::\w+|document|window|module|System|Environment|context)"
-    r"(?:\.|\[|->|::)|^[A-Za-z_.:]+\(|\(\)|^\w+(?:->|::)|"
+    r"(?:\.|\[|->|::)|^[A-Za-z_.:]+\(|\(\)(?:$|[.;,\[])|^\w+(?:->|::)|"
     r"^[A-Za-z_&]+\[|^[\d.,:/ -]+$"
 )
 _NAME: Final = re.compile(r"[A-Za-z_]+$|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$")
@@ -95,8 +104,11 @@ def is_wordy(value: str, threshold: float = 0.0) -> bool:
         (True, False)
     """
     scores = pair_scores()
-    found = [scores.get(one + two, _RAREST) for run in _WORDS.findall(value.lower()) for one, two in pairwise(run)]
-    return len(found) >= _FEWEST_PAIRS and sum(found) > threshold * len(found)
+    runs: list[str] = _WORDS.findall(value.lower())
+    found = [scores.get(one + two, _RAREST) for run in runs for one, two in pairwise(run)]
+    if len(found) < _FEWEST_PAIRS or sum(map(len, runs)) < _LETTERS * len(value):
+        return False
+    return sum(found) > threshold * len(found)
 
 
 def is_stopped(value: str) -> bool:
@@ -110,14 +122,31 @@ def is_stopped(value: str) -> bool:
         len(set(value)) < 4
         or _MASK.search(value) is not None
         or PLACEHOLDER.search(value) is not None
-        or _STOP_WORDS.search(value) is not None
+        or _has_stop_word(value)
         or _is_template(value)
     )
 
 
+def _has_stop_word(value: str) -> bool:
+    """Whether a word says that this is no secret. Short ones come up in long random values, and in pass phrases."""
+    for found in _STOP_WORDS.finditer(value):
+        inside = value[: found.start()][-1:].isalnum() or value[found.end() :][:1].isalnum()
+        if (len(found[0]) >= _LONG_WORD or not (inside and len(value) > _LONG_VALUE)) and not (
+            is_phrase(value) and _CODE_WORD.fullmatch(found[0])
+        ):
+            return True
+    return False
+
+
+def _filled_in(found: re.Match[str]) -> str:
+    """Nothing, for a place that is filled in; ``$`` before random characters is no such place."""
+    is_name = found[0][1:2] not in {"{", "("} and found[0].startswith("$")
+    return found[0] if is_name and _jumble(found[0]) >= _JUMBLED else ""
+
+
 def _is_template(value: str) -> bool:
     """Whether something is filled in here, and what stands around it is no secret by itself."""
-    rest = _TEMPLATE.sub("", value)
+    rest = _TEMPLATE.sub(_filled_in, value)
     return rest != value and not looks_random(rest)
 
 

@@ -29,6 +29,8 @@ _ENCODED: Final = re.compile(
     r"(?<=&)(?:amp|lt|gt|quot|apos|#39|#x27|#34|#x2[fF]);)"
 )
 _NEAR: Final = 300
+_LONGEST: Final = 10_000
+_TOKEN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-.")
 
 
 def soft_views(texts: Sequence[str]) -> list[str | None]:
@@ -136,22 +138,33 @@ def decoded_view(text: str) -> DecodedView | None:
         plain = _line_around(text, last, code.start(), is_first=last == 0)
         for number, (begin, end) in enumerate(plain):
             if number:
-                add("\n", last + _NEAR, begin - last - _NEAR)
+                gap = plain[0][1]
+                add("\n", gap, begin - gap)
             add(text[begin:end], begin, end - begin)
         add(_decoded(code[0]), code.start(), code.end() - code.start())
         last = code.end()
-    tail = text.find("\n", last, last + _NEAR)
-    end = tail if tail >= 0 else min(len(text), last + _NEAR)
+    tail = text.find("\n", last, last + _LONGEST)
+    end = tail if tail >= 0 else min(len(text), last + _LONGEST)
     add(text[last:end], last, end - last)
     return DecodedView("".join(pieces), starts, origins, widths)
 
 
 def _line_around(text: str, last: int, start: int, *, is_first: bool) -> list[tuple[int, int]]:
-    """What of the plain text between two codes is kept: everything, or only the ends of a long stretch."""
+    """What of the plain text between two codes is kept: everything, or only the ends of a long stretch.
+
+    An end takes in the whole of a token that it would cut.
+    """
     if start - last <= _NEAR * 2:
         return [(last, start)]
-    tail = (start - _NEAR, start)
-    return [tail] if is_first else [(last, last + _NEAR), tail]
+    begin = start - _NEAR
+    while begin > last and start - begin < _LONGEST and text[begin - 1] in _TOKEN:
+        begin -= 1
+    if is_first:
+        return [(begin, start)]
+    end = last + _NEAR
+    while end < begin and end - last < _LONGEST and text[end] in _TOKEN:
+        end += 1
+    return [(last, start)] if end >= begin else [(last, end), (begin, start)]
 
 
 def _decoded(code: str) -> str:
