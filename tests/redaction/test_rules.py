@@ -78,7 +78,8 @@ def test_every_prefix_has_one_type_and_one_family() -> None:
 
 def test_no_prefix_stands_twice_in_the_file() -> None:
     text = (TABLES / "prefixes.toml").read_text(encoding="utf-8")
-    written = [prefix for line in text.splitlines() if "name =" not in line for prefix in re.findall(r'"([^"]+)"', line)]
+    lines = [line for line in text.splitlines() if "name =" not in line]
+    written = [prefix for line in lines for prefix in re.findall(r'"([^"]+)"', line)]
     assert [prefix for prefix, count in Counter(written).items() if count > 1] == []
     assert set(written) == set(prefix_types())
 
@@ -145,9 +146,7 @@ def test_pairs_of_letters_have_one_score() -> None:
 def test_nothing_names_the_classes_that_would_use_the_network() -> None:
     folder = Path(redaction.__file__).parent
     sources = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-    assert [path.name for path, source in sources.items() if "kingfisher_sdk" in source] == [
-        Path(engine.__file__).name
-    ]
+    assert [path.name for path, source in sources.items() if "kingfisher_sdk" in source] == [Path(engine.__file__).name]
     imported = re.findall(r"from kingfisher_sdk import ([^\n]+)", Path(engine.__file__).read_text(encoding="utf-8"))
     assert imported == ["Rules, Scanner"]
     assert not [path for path, source in sources.items() if re.search(r"\b(?:Validator|Revoker)\b", source)]

@@ -50,8 +50,18 @@ def _without_escapes(value: str) -> str:
     return plain if isinstance(plain, str) and len(plain) >= 4 else value
 
 
+_LINE_END: Final = re.compile(r"\\+r\\+n|\\+[nr]|\r?\n")
+_NUMBER: Final = re.compile(r"\s*\d{1,6}[→:|\t]")
+_HEADER: Final = re.compile(r"[A-Z][A-Za-z0-9-]*: |-{4,5}[\s\\]*(?:BEGIN|END)")
+
+
 def _key(value: str) -> str:
     """A private key as its body alone, so that line ends, indents and marks of a diff make no difference."""
-    body = re.sub(r"-{4,5}[\s\\]*(?:BEGIN|END)[A-Z0-9 ]*-{4,5}", "", value)
-    body = re.sub(r"\\+[nrt]|(?m:^[ \t]*(?:\d{1,6}[→:|\t])?[+\-> ]?)", "", body)
+    first, *rest = (_NUMBER.sub("", line).strip() for line in _LINE_END.split(value))
+    rest = [line for line in rest if line]
+    for mark in "+->|":
+        if rest and all(line.startswith(mark) for line in rest):
+            rest = [line[1:].strip() for line in rest]
+    lines = (line.strip("\"' \\,") for line in (first, *rest))
+    body = "".join(line for line in lines if not _HEADER.match(line))
     return re.sub(r"[^A-Za-z0-9+/=]", "", body) or value

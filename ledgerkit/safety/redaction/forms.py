@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from typing import Final
@@ -15,6 +16,7 @@ SHORTEST: Final = 8
 _LINE_WIDTHS: Final = (64, 70, 76)
 _SHORTEST_LINE: Final = 40
 _SHORTEST_CODE: Final = 14
+_SHELL_SPECIAL: Final = re.compile(r"([\\\"$`])")
 
 
 def written_forms(value: str, kind: str) -> dict[str, str]:
@@ -53,7 +55,10 @@ def _forms(value: str) -> Iterator[tuple[str, str]]:
         yield "url", _lower_codes(encoded)
     yield "html", html.escape(value)
     yield "html", html.escape(value, quote=False)
+    yield "html", html.escape(value).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
     yield "shell", shlex.quote(value)[1:-1] if "'" in value else value
+    yield "shell", _SHELL_SPECIAL.sub(r"\\\1", value)
+    yield "python", value.replace("\\", "\\\\").replace("'", "\\'")
     yield from (("base64", code) for code in _base64_cores(value.encode("utf-8", "surrogatepass")))
 
 

@@ -24,15 +24,15 @@ class Place(NamedTuple):
 
 
 _LONGEST: Final = 6_000
-_UNQUOTED: Final = re.compile(r"[^\s\"'`<>\\]+")
-_ARGUMENT: Final = re.compile(r"[^\s\"'`<>;,&|(){}\[\]\\]+")
-_PARAMETER: Final = re.compile(r"[^\s\"'`<>&#;\\,)\]}]+")
-_CONNECTION: Final = re.compile(r"[^\s\"'`<>;\\]+")
+_UNQUOTED: Final = re.compile(r"[^\s\x00\"'`<>\\]+")
+_ARGUMENT: Final = re.compile(r"[^\s\x00\"'`<>;,&|(){}\[\]\\]+")
+_PARAMETER: Final = re.compile(r"[^\s\x00\"'`<>&#;\\,)\]}]+")
+_CONNECTION: Final = re.compile(r"[^\s\x00\"'`<>;\\]+")
 _QUOTED: Final = {
     quote: re.compile(rf"(?:[^{quote}\\\n]|\\(?:[^\n{quote}]|{quote}(?![\s,;:)}}\]]|$)))+") for quote in "\"'`"
 }
 ENV_LINE: Final = re.compile(
-    r"(?:^|[\n;])[ \t]*(?:[-+][ \t]?)?(?:export[ \t]+|set[ \t]+|setx[ \t]+|ENV[ \t]+|declare -x[ \t]+|\$env:)?"
+    r"(?:^|[\n;\x00])[ \t]*(?:[-+][ \t]?)?(?:export[ \t]+|set[ \t]+|setx[ \t]+|ENV[ \t]+|declare -x[ \t]+|\$env:)?"
     r"[A-Za-z_][\w.-]*[ \t]*[=:][ \t]*$"
 )
 

@@ -16,6 +16,8 @@ from ledgerkit.safety.redaction.values import looks_random
 _CODE_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _CODE_BEFORE: Final = re.compile(r"[A-Za-z0-9+/_-]*$")
 _WORD: Final = re.compile(r"[^\s\"'`<>=,;()\[\]{}]{8,400}")
+_HALF: Final = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which Polars does not take; another character in their place keeps every place."""
 _REACH: Final = 20_000
 PROPAGATED: Final = "propagation"
 REMEMBERED: Final = "fingerprint"
@@ -54,7 +56,9 @@ def known_places(texts: Sequence[str], values: Mapping[str, Confirmed]) -> Itera
 
 def _matches(texts: Sequence[str], needles: list[str]) -> Iterator[tuple[int, str, int]]:
     """Every needle in every text: the text's number, the needle, and where it begins, in characters."""
-    given = pl.DataFrame({"text": texts}, {"text": pl.String}).with_row_index("index")
+    whole = [text if text.isascii() else _HALF.sub("\ufffd", text) for text in texts]
+    needles = [needle for needle in needles if needle.isascii() or _HALF.search(needle) is None]
+    given = pl.DataFrame({"text": whole}, {"text": pl.String}).with_row_index("index")
     found = (
         given.lazy()
         .filter(pl.col("text").str.contains_any(needles))
@@ -69,9 +73,9 @@ def _matches(texts: Sequence[str], needles: list[str]) -> Iterator[tuple[int, st
     )
     for (index,), rows in found.group_by("index", maintain_order=True):
         number = int(str(index))
-        text = texts[number]
+        text = whole[number]
         is_ascii = text.isascii()
-        data = b"" if is_ascii else text.encode("utf-8", "replace")
+        data = b"" if is_ascii else text.encode()
         characters = last = 0
         for needle, place in rows.select("needle", "place").iter_rows():
             if is_ascii:

@@ -117,7 +117,7 @@ class _Work:
             for secret in secrets:
                 start, end = (secret.start, secret.end) if offsets is None else offsets.to_old(secret.start, secret.end)
                 self._pending.setdefault(index, []).append(replace(secret, start=start, end=end))
-                for one in (secret, *secret.inside):
+                for one in (secret, *_others(secret)):
                     self._confirm(one, fresh)
         return fresh
 
@@ -171,6 +171,13 @@ class _Work:
                     found_by=one.found_by,
                     form=one.form,
                 )
+
+
+def _others(secret: Secret) -> Iterator[Secret]:
+    """What was found inside a secret and is one of its own: not a piece of it that another reading has cut."""
+    for one in secret.inside:
+        if rank(one) < rank(secret) or one.value not in secret.value:
+            yield one
 
 
 def _replaced(text: str, places: Iterable[tuple[int, int, str]]) -> str:

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from ledgerkit.safety.redaction.canonical import canonical
 from ledgerkit.safety.redaction.engine import Engine, Hit, rule_name
 from ledgerkit.safety.redaction.judging import judge, next_line
-from ledgerkit.safety.redaction.places import Place
+from ledgerkit.safety.redaction.places import Place, value_at
 from ledgerkit.safety.redaction.ruleset import shapes
-from ledgerkit.safety.redaction.secrets import Secret
+from ledgerkit.safety.redaction.secrets import Secret, is_in_placeholder
 from ledgerkit.safety.redaction.views import DecodedView, decoded_view, may_hold_codes, soft_views
 
 SHORTEST: Final = 8
@@ -112,9 +112,8 @@ class SecretScanner:
 
     def _scan_soft(self, views: list[tuple[_Piece, str]]) -> Iterator[tuple[int, Secret]]:
         for hit, place in self._judged([view for _, view in views], decodes_base64=False):
-            piece, view = views[hit.text_index]
-            source = view if place.type == "private-key" else piece.text
-            yield piece.text_index, _secret(piece, place, hit.rule, "escaped", source[place.start : place.end])
+            piece, _ = views[hit.text_index]
+            yield piece.text_index, _secret(piece, place, hit.rule, "escaped", piece.text[place.start : place.end])
 
     def _scan_decoded(self, views: list[tuple[_Piece, DecodedView]]) -> Iterator[tuple[int, Secret]]:
         for hit, place in self._judged([view.text for _, view in views], decodes_base64=True):
@@ -143,9 +142,11 @@ class SecretScanner:
             key = (hit.rule, text[max(0, hit.start - 130) : hit.start + 130])
             places = memory.get(key)
             if places is None or hit.end - hit.start > 100:
+                if is_in_placeholder(text, hit.start):
+                    continue
                 counts[hit.text_index] += 1
                 if counts[hit.text_index] > _CANDIDATES:
-                    yield hit, Place(hit.start, hit.end, UNJUDGED)
+                    yield hit, Place(hit.start, max(hit.end, value_at(text, hit.start)[1]), UNJUDGED)
                     continue
                 found = [*judge(text, hit)]
                 found += _split(text, hit, found)

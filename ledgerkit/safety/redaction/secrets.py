@@ -10,6 +10,19 @@ from typing import Final
 
 PLACEHOLDER: Final = re.compile(r"\[REDACTED_SECRET:[a-z0-9-]{1,40}#[0-9a-f]{12}\]")
 """What stands in the place of a secret."""
+_LONGEST: Final = 80
+
+
+def is_in_placeholder(text: str, place: int) -> bool:
+    """Whether a place of a text lies in what stands for a secret that is gone.
+
+    Example:
+        >>> is_in_placeholder("password=[REDACTED_SECRET:password#0123456789ab]", 9)
+        True
+    """
+    start = text.rfind("[REDACTED_SECRET:", max(0, place - _LONGEST), place + 17)
+    found = PLACEHOLDER.match(text, start) if start >= 0 else None
+    return found is not None and found.start() <= place < found.end()
 
 
 @dataclass(frozen=True, slots=True)
