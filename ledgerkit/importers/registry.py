@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from ledgerkit.importers import claude_code, ledgerkit_jsonl
+from ledgerkit.importers import chat, claude_code, ledgerkit_jsonl
 from ledgerkit.importers.drafts import ParsedFile
 from ledgerkit.importers.plugins import plugged_in
 from ledgerkit.importers.reader import Line, read_values
@@ -51,6 +51,7 @@ class LogFormat:
 FORMATS: Final[tuple[LogFormat, ...]] = (
     LogFormat(ledgerkit_jsonl.NAME, ledgerkit_jsonl.sniff, ledgerkit_jsonl.read, resumes=False),
     LogFormat(claude_code.NAME, claude_code.sniff, claude_code.read),
+    LogFormat(chat.NAME, chat.sniff, chat.read, resumes=False),
 )
 
 

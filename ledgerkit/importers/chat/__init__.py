@@ -23,9 +23,10 @@ _ABOUT_THE_SET: Final = frozenset({"metadata", "name", "description", "version",
 
 
 def sniff(values: list[Any]) -> bool:
-    """Whether the first JSON values of a file are conversations, and none is a record of another format."""
+    """Whether a file begins with a conversation, after a header or not, and holds no record of another format."""
     items = [item for value in values for item in rows_of(value)[:5]]
-    return not any(is_foreign(item) for item in items) and any(row_of(item) for item in items)
+    first = next((item for item in items if not _is_header(item)), None)
+    return row_of(first) is not None and not any(is_foreign(item) for item in items)
 
 
 def read(
@@ -72,8 +73,13 @@ def _run(row: Row, item: Line, seen: dict[str, int], *, keep_reasoning: bool) ->
 def _other(value: Any, item: Line) -> RecordDraft:  # noqa: ANN401 - any JSON value
     """A row that is no conversation: a header that describes the data set, or something kept as it stands."""
     draft = RecordDraft(item.number, item.offset, "other row", digest(value), run_key=None)
-    if is_object(value) and value.keys() <= _ABOUT_THE_SET:
+    if _is_header(value):
         draft.record_type, draft.skipped = "header", "describes the data set, not a run"
     else:
         draft.messages = [unknown_message(value, NAME)]
     return draft
+
+
+def _is_header(value: object) -> bool:
+    """Whether a row describes the data set."""
+    return is_object(value) and bool(value) and value.keys() <= _ABOUT_THE_SET

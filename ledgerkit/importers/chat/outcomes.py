@@ -37,8 +37,8 @@ def outcome_messages(fields: JsonObject) -> Iterator[MessageDraft]:
 
 
 def _verdict(name: str, value: float) -> Verdict:
-    """A flag says it; a reward of one or nothing does; anything else is on a scale that is not recorded."""
-    if not isinstance(value, bool) and (name != "reward" or value not in (0, 1)):
+    """A flag says it; so does a reward of one or nothing; anything else is on a scale that is not recorded."""
+    if not isinstance(value, bool) and (name == "score" or value not in (0, 1)):
         return Verdict.INCONCLUSIVE
     return Verdict.PASSED if value else Verdict.FAILED
 

@@ -21,8 +21,8 @@ ITEMS: Final = frozenset(
 """Types of the items of OpenAI's Responses API."""
 _TURNS: Final = ("messages", "traj")
 _AGENT_FIELDS: Final = (
-    *("schema_version", "trajectory", "history", "session_start", "projectHash", "kwargs", "resourceSpans"),
-    *("observations", "samples", "sessionId", "uuid", "message", "record_type", "payload"),
+    *("schema_version", "trajectory", "trajectory_format", "history", "session_start", "projectHash", "kwargs"),
+    *("resourceSpans", "observations", "samples", "sessionId"),
 )
 """Fields that rows of other formats have and a plain conversation has not."""
 _AGENT_MARKS: Final = ("mswea_bash_command",)
@@ -125,9 +125,9 @@ def _without_message(choice: JsonObject) -> JsonObject:
 
 
 def _with_rest(row: Row, value: JsonObject, taken: tuple[str, ...]) -> Row:
-    row.system = value.get("system", value.get("instructions"))
-    prompts = ("system", "instructions") if isinstance(row.system, str | list) else ()
-    row.system = row.system if prompts else None
+    prompt: object = value.get("system", value.get("instructions"))
+    prompts = ("system", "instructions") if isinstance(prompt, str) or is_list(prompt) else ()
+    row.system = prompt if prompts else None
     row.fields = {k: v for k, v in value.items() if k not in (*taken, *prompts)}
     return row
 

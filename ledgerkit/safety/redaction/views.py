@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from typing import Final
 from urllib.parse import unquote
@@ -167,6 +168,7 @@ def _line_around(text: str, last: int, start: int, *, is_first: bool) -> list[tu
     return [(last, start)] if end >= begin else [(last, end), (begin, start)]
 
 
+@lru_cache(maxsize=4096)
 def _decoded(code: str) -> str:
     if code[0] == "%":
         return unquote(code, errors="replace")
