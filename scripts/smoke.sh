@@ -15,6 +15,8 @@ trap 'rm -rf "$work"' EXIT
 
 cd "$work"
 ./venv/bin/python - <<'PROGRAM'
+import os
+import random
 import sys
 
 import ledgerkit as lk
@@ -24,6 +26,9 @@ extras = {"altair", "anywidget", "distributed", "IPython", "numpy", "pandas", "s
 assert lk.open("runs.ledger").runs().height == 0
 assert tokens.count("hello world") == 2
 assert tokens.engine_name() == "tiktoken"
+os.environ["LEDGERKIT_REDACTION_KEY"] = "public"
+secret = "".join(random.Random(1).choices("abcdefghkmnpqrstuvwxyzABCDEFGHKLMNPQRSTUVWXYZ23456789", k=24))
+assert secret not in lk.open("runs.ledger").redactor.redact([f"export DB_PASSWORD={secret}"]).texts[0]
 assert not extras & set(sys.modules), extras & set(sys.modules)
 PROGRAM
 ./venv/bin/ledgerkit --help

@@ -281,6 +281,40 @@ def test_a_private_key_has_one_fingerprint_however_it_is_written(number: int, re
     assert len({one for result in found for one in fingerprints(result)}) == 1
 
 
+COMMANDS: Final = (
+    "mysql -u root -p{} shop",
+    "redis-cli -h cache.example -a {} ping",
+    "sshpass -p {} ssh db.example",
+    "docker login -u ci -p {} registry.example",
+    "openssl rsa -in key.pem -passin pass:{}",
+    "http -a admin:{} GET https://h.example",
+    "echo {} | docker login --username ci --password-stdin registry.example",
+    "psql postgres://app:{}@db.example/orders",
+)
+WITH_A_NAME: Final = ("curl -u admin:{} https://h.example", "curl -u 'admin:{}' https://h.example")
+BUNDLED: Final = ("curl -sSu admin:{} https://h.example", "curl -ksu 'admin:{}' https://h.example")
+
+
+def is_gone_elsewhere(command: str, redactor: SecretRedactor) -> bool:
+    value = drawn(command)
+    return not runs_of("".join(redactor.redact([command.format(value), f"so it is {value}."]).texts), value)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_password_of_a_command_is_removed_elsewhere(command: str, redactor: SecretRedactor) -> None:
+    assert is_gone_elsewhere(command, redactor)
+
+
+@pytest.mark.parametrize("command", WITH_A_NAME)
+def test_a_password_beside_its_name_is_removed_elsewhere(command: str, redactor: SecretRedactor) -> None:
+    assert is_gone_elsewhere(command, redactor)
+
+
+@pytest.mark.parametrize("command", BUNDLED)
+def test_a_password_behind_bundled_options_is_removed(command: str, redactor: SecretRedactor) -> None:
+    assert is_gone_elsewhere(command, redactor)
+
+
 # --- Placeholders and fingerprints -----------------------------------------------------------------------------------
 
 
@@ -389,6 +423,23 @@ def test_a_cut_key_does_not_swallow_the_next_text(redactor: SecretRedactor) -> N
     result = redactor.redact(texts)
     assert result.texts[1] == texts[1]
     assert [PLACEHOLDER.fullmatch(text.strip()) is not None for text in result.texts] == [True, False, True]
+
+
+def a_request(last: str) -> str:
+    """A request whose cookies differ only in the last one."""
+    head = "GET /index.html HTTP/1.1\r\nHost: shop.example\r\nAccept: */*\r\nUser-Agent: Mozilla/5.0\r\n"
+    names = (
+        "theme=dark; lang=en-GB; consent=necessary; layout=wide; font=mono; seen=intro,tour,news; zone=Europe/Berlin"
+    )
+    return f"{head}{head}Cookie: {names}; size=large; mode=list; {last}\r\n"
+
+
+def test_what_looks_alike_from_near_is_judged_anew(redactor: SecretRedactor) -> None:
+    value = drawn("alike", 40)
+    texts = [a_request(f"sess={value}"), a_request("x=1")]
+    assert not runs_of("".join(redactor.redact(texts[:1]).texts), value)
+    assert not runs_of("".join(redactor.redact(texts[::-1]).texts), value)
+    assert not runs_of("".join(redactor.redact(texts).texts), value)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "", "x"], ["\0"], ["\u2028"], ["\n"] * 3, ["short"]])

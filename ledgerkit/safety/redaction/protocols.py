@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from ledgerkit.safety.redaction.places import Place, value_at
@@ -119,14 +120,20 @@ def read_docker_auth(text: str, start: int) -> Iterator[Place]:
         yield Place(begin, end, "docker-auth")
 
 
+_DATA_BLOCK: Final = re.compile(r"(?:string)?[dD]ata[\"']?\s{0,4}:\s{0,4}\{?")
+_DATA_ROW: Final = re.compile(
+    r"[\"'\s{,]([\w./-]{1,80})[\"']?\s{0,4}:\s{0,4}[\"']?([A-Za-z0-9+/=_.-]{8,2000})[\"']?\s{0,4},?(?=\s|\}|$)"
+)
+_MOST_ROWS: Final = 40
+
+
 def read_kubernetes(text: str, start: int) -> Iterator[Place]:
-    """The values below ``data`` of a Secret."""
-    window = text[max(0, start - 1500) : start + 4000]
+    """The values below ``data`` of a Secret. Whatever the text, only so many rows of it are looked at."""
     offset = max(0, start - 1500)
-    for block in re.finditer(r"(?:string)?[dD]ata[\"']?\s*:\s*\{?", window):
-        for row in re.compile(
-            r"\s*[\"']?[\w./-]{1,80}[\"']?\s*:\s*[\"']?([A-Za-z0-9+/=_.-]{8,2000})[\"']?\s*,?(?=\s|\}|$)"
-        ).finditer(window, block.end()):
-            value = row[1]
-            if not is_stopped(value) and looks_random(value, least=8) and "." not in value and value not in {"Opaque"}:
-                yield Place(offset + row.start(1), offset + row.end(1), "kubernetes-secret")
+    window = text[offset : start + 4000]
+    block = _DATA_BLOCK.search(window)
+    rows = _DATA_ROW.finditer(window, block.end() - 1) if block else ()
+    for row in islice(rows, _MOST_ROWS):
+        value = row[2]
+        if not is_stopped(value) and looks_random(value, least=8) and "." not in value:
+            yield Place(offset + row.start(2), offset + row.end(2), "kubernetes-secret")

@@ -176,7 +176,8 @@ class _Work:
 def _others(secret: Secret) -> Iterator[Secret]:
     """What was found inside a secret and is one of its own: not a piece of it that another reading has cut."""
     for one in secret.inside:
-        if rank(one) < rank(secret) or one.value not in secret.value:
+        is_password = secret.value.rstrip("\"'").endswith(f":{one.value}")
+        if rank(one) < rank(secret) or one.value not in secret.value or is_password:
             yield one
 
 

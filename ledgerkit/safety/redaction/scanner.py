@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,6 +24,16 @@ _OVERLAP: Final = 20_000
 _BATCH: Final = 4_000_000
 _CANDIDATES: Final = 20_000
 """The most candidates of one piece of text that are judged one by one."""
+_NEAR: Final = (130, 400)
+_WINDOWS: Final = {
+    "authorization": (130, 4_100),
+    "bearer": (130, 4_100),
+    "cookie": (130, 4_100),
+    "kubernetes": (1_600, 4_100),
+    "private-key": (130, 20_100),
+    "private-key-tail": (9_100, 400),
+}
+"""How far the readers of some rules look before and behind a candidate, and how far those of all others."""
 _WEAK: Final = frozenset({"prose", "kubernetes"})
 UNJUDGED: Final = "unjudged"
 """The type of what stands behind so many candidates that nobody judged it."""
@@ -133,15 +143,16 @@ class SecretScanner:
     def _judged(self, texts: Sequence[str], *, decodes_base64: bool) -> Iterator[tuple[Hit, Place]]:
         """Candidates that were accepted. Where a text has too many, those beyond the cap count without a judgement."""
         counts: Counter[int] = Counter()
-        memory: dict[tuple[str, str], tuple[tuple[int, int, str], ...]] = {}
+        memory: dict[tuple[str, int], tuple[tuple[int, int, str], ...]] = {}
         for hit in self._engine.find(texts, decodes_base64=decodes_base64):
             if hit.is_base64:
                 yield hit, Place(hit.start, hit.end, "")
                 continue
             text = texts[hit.text_index]
-            key = (hit.rule, text[max(0, hit.start - 130) : hit.start + 130])
+            before, behind = _WINDOWS.get(rule_name(hit.rule), _NEAR)
+            key = (hit.rule, hash(text[max(0, hit.start - before) : hit.start + behind]))
             places = memory.get(key)
-            if places is None or hit.end - hit.start > 100:
+            if places is None:
                 if is_in_placeholder(text, hit.start):
                     continue
                 counts[hit.text_index] += 1
@@ -151,7 +162,7 @@ class SecretScanner:
                 found = [*judge(text, hit)]
                 found += _split(text, hit, found)
                 places = tuple((p.start - hit.start, p.end - hit.start, p.type) for p in found)
-                if all(start >= -130 and end < 100 for start, end, _ in places):
+                if _is_near(hit, places, before, behind):
                     memory[key] = places
             for start, end, kind in places:
                 yield hit, Place(hit.start + start, hit.start + end, kind)
@@ -166,6 +177,13 @@ class SecretScanner:
             value = canonical(plain[place.start : place.end], place.type)
             yield piece.text_index, _secret(piece, Place(hit.start, hit.end, place.type), inner.rule, "base64", value)
             return
+
+
+def _is_near(hit: Hit, places: Iterable[tuple[int, int, str]], before: int, behind: int) -> bool:
+    """Whether a judgement holds wherever the same stands around the candidate: nothing reached out of what was seen."""
+    return hit.end - hit.start < behind - 100 and all(
+        start >= -before and end < behind - 100 for start, end, _ in places
+    )
 
 
 def _secret(piece: _Piece, place: Place, rule: str, form: str, written: str) -> Secret:
