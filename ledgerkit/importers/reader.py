@@ -123,6 +123,21 @@ def read_values(path: Path, *, offset: int = 0, line: int = 1) -> Iterator[Line 
         yield from read_json_lines(path, offset=offset, line=line)
 
 
+def read_bytes(raw: bytes, number: int, offset: int) -> Line | Damage:
+    """Reads a JSON document that stands in something else (an archive's member).
+
+    Args:
+        raw: Its bytes.
+        number: Stands for its line.
+        offset: Where it stands.
+    """
+    found = list(_values(raw, number, 0, last=False))
+    if len(found) != 1:
+        return Damage(number, offset, len(raw), "no single JSON value")
+    found[0].offset = offset
+    return found[0]
+
+
 def _document(path: Path) -> Line | Damage | None:
     """The JSON document that a file is; ``None`` if its first line is a value by itself, or it is no document."""
     first = next(_raw_lines(path, 0, MAX_LINE_BYTES), None)

@@ -111,7 +111,7 @@ def _answered(row: Row, value: JsonObject, response: JsonObject) -> Row:
     if response.get("role") == "assistant":
         turns = [{"role": "assistant", "content": left.pop("content", None)}]
     elif choices and is_object(choices[0].get("message")):
-        turns, left["choices"] = [choices[0]["message"]], [_without_message(choices[0]), *choices[1:]]
+        turns, left["choices"] = [choices[0]["message"]], _beside(choices)
     elif is_list(output) and _is_turns(output):
         turns, row.is_items = left.pop("output"), True
     row.value, row.turns, row.answered = value, [*row.turns, *turns], len(turns)
@@ -120,8 +120,14 @@ def _answered(row: Row, value: JsonObject, response: JsonObject) -> Row:
     return row
 
 
-def _without_message(choice: JsonObject) -> JsonObject:
-    return {k: v for k, v in choice.items() if k != "message"}
+def _beside(choices: list[JsonObject]) -> list[JsonObject]:
+    """What the choices say beside the answer: other answers stay, without their reasoning."""
+    rest: list[JsonObject] = [{k: v for k, v in choices[0].items() if k != "message"}]
+    for choice in choices[1:]:
+        message = choice.get("message")
+        kept = {k: v for k, v in message.items() if not k.startswith("reasoning")} if is_object(message) else message
+        rest.append({**choice, "message": kept})
+    return rest
 
 
 def _with_rest(row: Row, value: JsonObject, taken: tuple[str, ...]) -> Row:
@@ -140,13 +146,13 @@ def _is_turns(values: list[Any]) -> bool:
 def _is_turn(value: object) -> bool:
     if not is_object(value):
         return False
-    if value.get("role") in ROLES:
+    if str(value.get("role")) in ROLES:
         return not value.keys().isdisjoint(("content", "tool_calls", "function_call"))
-    return value.get("type") in ITEMS and not value.keys().isdisjoint(_ITEM_FIELDS)
+    return str(value.get("type")) in ITEMS and not value.keys().isdisjoint(_ITEM_FIELDS)
 
 
 _ITEM_FIELDS: Final = ("content", "call_id", "summary", "arguments", "id")
 
 
 def _is_items(values: list[Any]) -> bool:
-    return any(item.get("type") in ITEMS for item in objects_of(values))
+    return any(str(item.get("type")) in ITEMS for item in objects_of(values))

@@ -28,8 +28,14 @@ _TYPES: Final = frozenset(
 def sniff(values: list[Any]) -> bool:
     """Whether the first JSON values of a file look like Claude Code records."""
     records = [value for value in values if is_object(value)]
-    known = [record for record in records if record.get("type") in _TYPES]
-    return bool(known) and any(_is_ours(record) for record in known)
+    known = [record for record in records if str(record.get("type")) in _TYPES]
+    return any(_is_ours(record) for record in known) and not any(_is_foreign(record) for record in records)
+
+
+def _is_foreign(record: JsonObject) -> bool:
+    """Whether a record is one of Qwen Code, whose lines have the same envelope around messages of another shape."""
+    message = record.get("message")
+    return "systemPayload" in record or (is_object(message) and "parts" in message and "content" not in message)
 
 
 def _is_ours(record: JsonObject) -> bool:
