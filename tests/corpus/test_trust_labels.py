@@ -1,4 +1,4 @@
-"""Trust of parts of real runs, against labels that were given by hand: 486 parts, spread over kinds and tools."""
+"""Trust of parts of real runs, against labels that were given by hand: 482 parts, spread over kinds and tools."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def test_openai_responses(ledger: lk.Ledger, tmp_path: Path) -> None:
     kinds = Counter(part["kind"] for part in parts)
     assert kinds["AGENT_THOUGHT_SUMMARY"] == 2
     assert [part["error_category"] for part in parts if part["kind"] == "ERROR_EVENT"] == ["unknown_record"]
-    calls = ledger.sql("select tool_name, status, path, result_trust_level from tool_calls order by 1, 2").rows()
+    calls = ledger.sql("select tool_name, status, path, result_trust_level from tool_calls order by 1, 2, 4").rows()
     assert calls == [
         ("read_file", "UNKNOWN", "a.py", "REPOSITORY_UNTRUSTED"),
         ("read_file", "UNKNOWN", "a.py", None),
