@@ -16,6 +16,7 @@
     │   └── UnknownNameError (KeyError)   a table, column, run or session that is not there
     ├── PriceFileError (ValueError)       a price file that cannot be read
     ├── ImportSourceError (ValueError)    nothing to import, or a path that cannot be read
+    ├── ExportTargetError (ValueError)    a path that an export cannot or may not write to
     └── MissingExtraError (ImportError)   an optional dependency that is not installed
 
 Each message ends with what to do next.
@@ -106,8 +107,20 @@ class ImportSourceError(LedgerkitError, ValueError):
     """Nothing to import at a path, or a path that cannot be read."""
 
 
+class ImportWorkerError(LedgerkitError):
+    """A worker process of an import was lost. What was committed before stays; the rest can be imported again."""
+
+
+class ExportTargetError(LedgerkitError, ValueError):
+    """A path that an export cannot or may not write to."""
+
+
 class PriceFileError(LedgerkitError, ValueError):
     """A price file that cannot be read; says where."""
+
+
+class StrategyError(LedgerkitError, ValueError):
+    """A strategy cannot be applied, or its answer breaks a rule of placements."""
 
 
 class OutputBlockedError(LedgerkitError):

@@ -1,0 +1,92 @@
+"""What each placement cost over its life: its tokens at every step in which it stood, at the rate charged there.
+
+No table of parts × steps is made: prefix sums over steps give what a placement would cost if nothing were read from a
+cache, and what it saves is a sum over the steps that read past it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from ledgerkit.strategies.grid import NOWHERE, Ints, StepGrid, ints
+from ledgerkit.strategies.measures import Measures
+from ledgerkit.strategies.ranges import sums_below
+
+_STRIDE: Final = NOWHERE + 2
+
+ROUNDING: Final = "cache_blocks"
+"""Name of the line for what cache blocks leave unread of a shared beginning: it belongs to no placement."""
+
+
+def attribute(measures: Measures) -> pl.DataFrame:
+    """Costs of placements.
+
+    Args:
+        measures: A strategy's measures, with the rates that count.
+
+    Returns:
+        The placements with ``cost`` in pico-dollars. With :func:`unattributed` they sum to the cost of the steps, in
+        every run.
+    """
+    grid, placements, charges = measures.frames.grid, measures.projection.placements, measures.charges
+    fresh, read, write = measures.rates
+    # Of a token that is not read, what it is charged; of one that is read, how much less.
+    is_cached = charges.written + charges.read > 0
+    full = np.where(is_cached, write, fresh)
+    less = np.where(charges.read > 0, full - read, 0)
+    run = ints(placements["run"])
+    start, end = (grid.slots(run, ints(placements[name])) for name in ("from_step", "to_step"))
+    position, tokens = ints(placements["position"]), ints(placements["tokens"])
+    charged = _before(np.where(grid.is_step, full, 0))
+    saved = _before(np.where(grid.is_step, less, 0))
+    rate = charged[end] - charged[start] - (saved[end] - saved[start + 1])
+    rate += _not_read(grid, charges.before, less, measures.prefixes.appends, (run, start, end, position))
+    return placements.with_columns(cost=pl.Series(tokens * rate))
+
+
+def unattributed(measures: Measures) -> pl.DataFrame:
+    """What no placement costs, by run: ``session_id``, ``run_id``, ``reason``, ``cost`` in pico-dollars."""
+    grid, charges = measures.frames.grid, measures.charges
+    _, read, write = measures.rates
+    left = np.where(charges.read > 0, (measures.prefixes.shared - charges.read) * (write - read), 0)
+    sums = np.add.reduceat(np.where(grid.is_step, left, 0), grid.first[:-1]) if grid.steps.size else left
+    return measures.frames.runs.select(
+        "session_id", "run_id", reason=pl.lit(ROUNDING), cost=pl.Series(sums, dtype=pl.Int64)
+    ).filter(pl.col("cost") != 0)
+
+
+def _not_read(
+    grid: StepGrid,
+    before: Ints,
+    less: Ints,
+    appends: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    rows: tuple[Ints, Ints, Ints, Ints],
+) -> Ints:
+    """What steps after a placement's first save on what lies before their change, and the placement does not."""
+    run, start, end, position = rows
+    slots = np.flatnonzero(~appends & (less != 0) & grid.is_step)
+    missed = np.zeros(run.size, np.int64)
+    if not slots.size:
+        return missed
+    change, amount, owner = before[slots], less[slots], grid.run[slots]
+    left, right = np.searchsorted(slots, start + 1), np.searchsorted(slots, end)
+    asks = np.flatnonzero(left < right)
+    falls = np.zeros(grid.steps.size, np.bool_)
+    falls[owner[1:][(owner[1:] == owner[:-1]) & (change[1:] < change[:-1])]] = True
+    plain, other = asks[~falls[run[asks]]], asks[falls[run[asks]]]
+    # Where changes only move up, those at or before a position are the run's first ones.
+    upto = np.searchsorted(owner * _STRIDE + change, run[plain] * _STRIDE + position[plain], side="right")
+    totals = _before(amount)
+    low, high = left[plain], np.minimum(right[plain], upto)
+    missed[plain] = np.where(high > low, totals[np.maximum(high, low)] - totals[low], 0)
+    missed[other] = sums_below(change, amount, left[other], right[other], position[other] + 1)
+    return missed
+
+
+def _before(amounts: Ints) -> Ints:
+    sums = np.zeros(amounts.size + 1, np.int64)
+    np.cumsum(amounts, out=sums[1:])
+    return sums
