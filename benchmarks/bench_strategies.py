@@ -78,8 +78,8 @@ def measured(frames: RunFrames, strategy: Strategy) -> tuple[float, int]:
     table = measures.runs()
     costs = strategies.attribute(measures)
     seconds = time.process_time() - start
-    total = int(table["cost"].sum())
-    if int(costs["cost"].sum()) + int(strategies.unattributed(measures)["cost"].sum()) != total:
+    total = int(table["cost_pico"].sum())
+    if int(costs["cost_pico"].sum()) + int(strategies.unattributed(measures)["cost_pico"].sum()) != total:
         raise SystemExit("attributed costs do not sum to the cost of the steps")
     return seconds, total
 
@@ -111,12 +111,14 @@ def compare(runs: int, steps: int, replay_runs: int) -> float:
         if replay_runs and (apply or isinstance(strategy, strategies.FullHistory)):
             naive_s, cost = replayed(frames, apply, replay_runs)
             some = strategies.measure(frames, strategies.project(frames, strategy), cache=CACHE, rates=RATES)
-            if int(some.runs()["cost"].head(replay_runs).sum()) != cost:
+            if int(some.runs()["cost_pico"].head(replay_runs).sum()) != cost:
                 raise SystemExit(f"{strategy.label}: the replay has another cost")
             rate = replay_runs * steps / naive_s
             line += f"{rate:>16,.0f}{runs * steps / seconds / rate:>8,.0f}"
         print(line, flush=True)
-    print(f"{'all':<66}{whole:>8.2f}{runs * steps * len(COMPARED) / whole:>12,.0f}  model calls x strategies per second")
+    print(
+        f"{'all':<66}{whole:>8.2f}{runs * steps * len(COMPARED) / whole:>12,.0f}  model calls x strategies per second"
+    )
     return whole
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ledgerkit.strategies.grid import NOWHERE, Ints, StepGrid, ints
@@ -28,15 +29,14 @@ def attribute(measures: Measures) -> pl.DataFrame:
         measures: A strategy's measures, with the rates that count.
 
     Returns:
-        The placements with ``cost`` in pico-dollars. With :func:`unattributed` they sum to the cost of the steps, in
-        every run.
+        The placements with ``cost_pico``. With :func:`unattributed` they sum to the cost of the steps, in every run.
     """
     grid, placements, charges = measures.frames.grid, measures.projection.placements, measures.charges
-    fresh, read, write = measures.rates
+    rates = measures.rates
     # Of a token that is not read, what it is charged; of one that is read, how much less.
     is_cached = charges.written + charges.read > 0
-    full = np.where(is_cached, write, fresh)
-    less = np.where(charges.read > 0, full - read, 0)
+    full = np.where(is_cached, rates.write, rates.fresh)
+    less = np.where(charges.read > 0, full - rates.read, 0)
     run = ints(placements["run"])
     start, end = (grid.slots(run, ints(placements[name])) for name in ("from_step", "to_step"))
     position, tokens = ints(placements["position"]), ints(placements["tokens"])
@@ -44,25 +44,25 @@ def attribute(measures: Measures) -> pl.DataFrame:
     saved = _before(np.where(grid.is_step, less, 0))
     rate = charged[end] - charged[start] - (saved[end] - saved[start + 1])
     rate += _not_read(grid, charges.before, less, measures.prefixes.appends, (run, start, end, position))
-    return placements.with_columns(cost=pl.Series(tokens * rate))
+    return placements.with_columns(cost_pico=pl.Series(tokens * rate))
 
 
 def unattributed(measures: Measures) -> pl.DataFrame:
-    """What no placement costs, by run: ``session_id``, ``run_id``, ``reason``, ``cost`` in pico-dollars."""
+    """What no placement costs, by run: ``session_id``, ``run_id``, ``reason``, ``cost_pico``."""
     grid, charges = measures.frames.grid, measures.charges
-    _, read, write = measures.rates
-    left = np.where(charges.read > 0, (measures.prefixes.shared - charges.read) * (write - read), 0)
+    less = measures.rates.write - measures.rates.read
+    left = np.where(charges.read > 0, (measures.prefixes.shared - charges.read) * less, 0)
     sums = np.add.reduceat(np.where(grid.is_step, left, 0), grid.first[:-1]) if grid.steps.size else left
     return measures.frames.runs.select(
-        "session_id", "run_id", reason=pl.lit(ROUNDING), cost=pl.Series(sums, dtype=pl.Int64)
-    ).filter(pl.col("cost") != 0)
+        "session_id", "run_id", reason=pl.lit(ROUNDING), cost_pico=pl.Series(sums, dtype=pl.Int64)
+    ).filter(pl.col("cost_pico") != 0)
 
 
 def _not_read(
     grid: StepGrid,
     before: Ints,
     less: Ints,
-    appends: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    appends: npt.NDArray[np.bool_],
     rows: tuple[Ints, Ints, Ints, Ints],
 ) -> Ints:
     """What steps after a placement's first save on what lies before their change, and the placement does not."""
@@ -72,7 +72,10 @@ def _not_read(
     if not slots.size:
         return missed
     change, amount, owner = before[slots], less[slots], grid.run[slots]
-    left, right = np.searchsorted(slots, start + 1), np.searchsorted(slots, end)
+    marks = np.zeros(grid.size, np.bool_)
+    marks[slots] = True
+    number = _before(marks)  # how many of these steps lie before each slot
+    left, right = number[start + 1], number[end]
     asks = np.flatnonzero(left < right)
     falls = np.zeros(grid.steps.size, np.bool_)
     falls[owner[1:][(owner[1:] == owner[:-1]) & (change[1:] < change[:-1])]] = True
@@ -86,7 +89,8 @@ def _not_read(
     return missed
 
 
-def _before(amounts: Ints) -> Ints:
+def _before(amounts: Ints | npt.NDArray[np.bool_]) -> Ints:
+    """Sums of all amounts before each place, and of all."""
     sums = np.zeros(amounts.size + 1, np.int64)
     np.cumsum(amounts, out=sums[1:])
     return sums

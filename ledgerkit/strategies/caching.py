@@ -19,10 +19,6 @@ from ledgerkit.strategies.frames import RunFrames
 from ledgerkit.strategies.grid import Ints, ints
 from ledgerkit.strategies.prefixes import Prefixes
 
-RATE_COLUMNS: Final = ("rate_input", "rate_cache_read", "rate_cache_write")
-PER_DOLLAR: Final = 10**12
-"""Rates and costs are whole pico-dollars (1e-12 US dollars), per token and in all."""
-
 
 @dataclass(frozen=True)
 class CacheRules:
@@ -112,31 +108,3 @@ def _within_lifetime(frames: RunFrames, lifetime_s: int | None) -> tuple[npt.NDA
     in_time, unknown = np.ones(grid.size, np.bool_), np.zeros(grid.size, np.bool_)
     in_time[grid.is_step], unknown[grid.is_step] = fits, ~known
     return in_time, unknown
-
-
-def rates_by_step(frames: RunFrames, rates: pl.DataFrame) -> tuple[Ints, Ints, Ints]:
-    """Rates of every slot: fresh input, cache reads and cache writes, in pico-dollars per token.
-
-    Args:
-        frames: The steps.
-        rates: Columns of ``RATE_COLUMNS``, whole numbers; and those of ``session_id``, ``run_id``, ``step``, ``model``,
-            ``provider``, ``service_tier`` by which they differ. One row for everything if it has none of them.
-
-    Raises:
-        StrategyError: If a step has no rates, or several.
-    """
-    keys = [n for n in ("session_id", "run_id", "step", "model", "provider", "service_tier") if n in rates.columns]
-    steps = frames.steps.join(frames.runs.select("run", "session_id", "run_id"), on="run", maintain_order="left")
-    typed = rates.with_columns(pl.col(RATE_COLUMNS).cast(pl.Int64))
-    if not keys and typed.height == 1:
-        found = steps.select(*(pl.lit(typed[name].item(), pl.Int64).alias(name) for name in RATE_COLUMNS))
-    elif typed.select(pl.struct(keys).is_duplicated().any()).item() if keys else True:
-        raise StrategyError("Rates are one row for all steps, or one row per value of their other columns.")
-    else:
-        found = steps.join(typed, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    if missing := found.filter(pl.any_horizontal(pl.col(RATE_COLUMNS).is_null())).height:
-        raise StrategyError(f"{missing} steps have no rates; give a row for each {', '.join(keys)}.")
-    spread = [np.zeros(frames.grid.size, np.int64) for _ in RATE_COLUMNS]
-    for array, name in zip(spread, RATE_COLUMNS, strict=True):
-        array[frames.grid.is_step] = ints(found[name])
-    return spread[0], spread[1], spread[2]

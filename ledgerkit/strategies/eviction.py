@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ledgerkit.strategies.grid import NOWHERE, Ints, StepGrid, counting
 
@@ -67,7 +68,7 @@ def leaving_steps(rows: Candidates, grid: StepGrid, limits: Ints) -> Ints:
     return leaves
 
 
-def _marked(groups: Ints, grid: StepGrid) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _marked(groups: Ints, grid: StepGrid) -> npt.NDArray[np.bool_]:
     marks = np.zeros(grid.steps.size, np.bool_)
     marks[groups] = True
     return marks
@@ -96,7 +97,7 @@ def _by_steps(rows: Candidates, there: slice, limits: Ints) -> Ints:
     return leaves[unit]
 
 
-def _is_disordered(rows: Candidates) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _is_disordered(rows: Candidates) -> npt.NDArray[np.bool_]:
     """Which rows but the first of all break the usual order of their group: a higher key never entered earlier."""
     same = rows.group[1:] == rows.group[:-1]
     later = rows.enters[1:] > rows.enters[:-1]

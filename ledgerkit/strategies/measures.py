@@ -1,6 +1,7 @@
 """Measures of every step and run, from placements alone: tokens, overflow, shared prefix, cache, cost.
 
 Nothing is rendered and no part is looked at; amounts are whole numbers, so that what belongs together sums exactly.
+Costs are pico-dollars (1e-12 US dollars).
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from ledgerkit.strategies.caching import NO_CACHE, CacheRules, Charges, rates_by_step, simulate
+from ledgerkit.strategies.caching import NO_CACHE, CacheRules, Charges, simulate
 from ledgerkit.strategies.frames import RunFrames
 from ledgerkit.strategies.grid import NOWHERE, Ints, ints
 from ledgerkit.strategies.placements import Projection
 from ledgerkit.strategies.prefixes import Prefixes, prefixes
-
-FREE = pl.DataFrame({"rate_input": [0], "rate_cache_read": [0], "rate_cache_write": [0]})
-"""Rates that charge nothing: tokens only."""
+from ledgerkit.strategies.rates import FREE, StepRates, rates_by_step
 
 
 @dataclass(frozen=True)
@@ -28,23 +27,25 @@ class Measures:
     Attributes:
         frames: Steps and parts.
         projection: The strategy's answer.
-        rates: Fresh input, cache reads and cache writes of every slot.
+        prefixes: What each context shares with the one before.
+        charges: What the cache does at each step.
+        rates: What is charged at each step.
+        context_window: Tokens above which a context overflows.
     """
 
     frames: RunFrames
     projection: Projection
     prefixes: Prefixes
     charges: Charges
-    rates: tuple[Ints, Ints, Ints]
+    rates: StepRates
     context_window: int | None
 
     @cached_property
     def cost(self) -> Ints:
-        """Cost of the prompt of every slot, in pico-dollars."""
-        fresh, read, write = self.rates
-        charges, tokens = self.charges, self.prefixes.tokens
-        rest = tokens - charges.read - charges.written
-        return rest * fresh + charges.read * read + charges.written * write
+        """Cost of the prompt of every slot, in pico-dollars; 0 where the rates are unknown."""
+        charges, rates = self.charges, self.rates
+        rest = self.prefixes.tokens - charges.read - charges.written
+        return rest * rates.fresh + charges.read * rates.read + charges.written * rates.write
 
     @cached_property
     def extra_cost(self) -> Ints:
@@ -54,7 +55,7 @@ class Measures:
         """
         calls = self.projection.calls
         slots = self.frames.grid.slots(ints(calls["run"]), ints(calls["step"]))
-        return ints(calls["input_tokens"]) * self.rates[0][slots]
+        return ints(calls["input_tokens"]) * self.rates.fresh[slots]
 
     def steps(self) -> pl.DataFrame:
         """One row per step, in order.
@@ -63,8 +64,8 @@ class Measures:
             ``session_id``, ``run_id``, ``step``, ``tokens``, ``overflow_tokens`` (above the context window; null if
             none was given), ``change_position`` (null where the context is that of the step before),
             ``shared_prefix_tokens``, ``cache_read_tokens``, ``cache_write_tokens``, ``fresh_tokens`` (they sum to
-            ``tokens``), ``cost`` in pico-dollars, ``gap_unknown`` (the cache's lifetime needed a time that is not
-            recorded).
+            ``tokens``), ``cost_pico`` (null where the rates are unknown), ``gap_unknown`` (the cache's lifetime needed
+            a time that is not recorded).
         """
         there = self.frames.grid.is_step
         found, charges = self.prefixes, self.charges
@@ -77,14 +78,14 @@ class Measures:
             cache_read_tokens=pl.Series(charges.read[there]),
             cache_write_tokens=pl.Series(charges.written[there]),
             fresh_tokens=pl.Series((found.tokens - charges.read - charges.written)[there]),
-            cost=pl.Series(self.cost[there]),
+            cost_pico=self._priced(self.cost).filter(pl.Series(there)),
             gap_unknown=pl.Series(charges.time_unknown[there]),
         )
         return self._with_ids(table)
 
     def extra_calls(self) -> pl.DataFrame:
-        """One row per model call that the strategy makes itself, with the ``cost`` of its input in pico-dollars."""
-        return self._with_ids(self.projection.calls.with_columns(cost=pl.Series(self.extra_cost, dtype=pl.Int64)))
+        """One row per model call that the strategy makes itself, with the ``cost_pico`` of its input."""
+        return self._with_ids(self.projection.calls.with_columns(cost_pico=pl.Series(self.extra_cost, dtype=pl.Int64)))
 
     def runs(self) -> pl.DataFrame:
         """One row per run, in order.
@@ -92,9 +93,10 @@ class Measures:
         Returns:
             ``session_id``, ``run_id``, ``strategy``, ``steps``, ``input_tokens`` (of all steps), ``peak_tokens``,
             ``overflowing_steps`` (null without a context window), ``rewrites`` (steps that do not only append),
-            ``shared_prefix_tokens``, ``cache_read_tokens``, ``cache_write_tokens``, ``fresh_tokens``, ``cost`` of the
-            steps in pico-dollars, and of the strategy's own calls ``extra_calls``, ``extra_input_tokens``,
-            ``extra_output_tokens`` and ``extra_cost``; ``uncounted_parts`` (eligible parts whose tokens are unknown and
+            ``shared_prefix_tokens``, ``cache_read_tokens``, ``cache_write_tokens``, ``fresh_tokens``, ``cost_pico`` of
+            the steps, but for ``unpriced_steps`` (their rates are unknown), and of the strategy's own calls
+            ``extra_calls``, ``extra_input_tokens``, ``extra_output_tokens`` and ``extra_cost_pico``;
+            ``uncounted_parts`` (eligible parts whose tokens are unknown and
             count as 0) and ``unknown_gaps``.
         """
         grid, found, charges = self.frames.grid, self.prefixes, self.charges
@@ -106,7 +108,8 @@ class Measures:
             "cache_read_tokens": charges.read,
             "cache_write_tokens": charges.written,
             "fresh_tokens": found.tokens - charges.read - charges.written,
-            "cost": self.cost,
+            "cost_pico": self.cost,
+            "unpriced_steps": ~self.rates.known,
             "unknown_gaps": charges.time_unknown,
         }
         first = grid.first[:-1]
@@ -124,12 +127,12 @@ class Measures:
         return self._with_extras(table).select(_RUN_COLUMNS)
 
     def _with_extras(self, table: pl.DataFrame) -> pl.DataFrame:
-        calls = self.projection.calls.with_columns(cost=pl.Series(self.extra_cost, dtype=pl.Int64))
+        calls = self.projection.calls.with_columns(cost_pico=pl.Series(self.extra_cost, dtype=pl.Int64))
         extras = calls.group_by("run").agg(
             extra_calls=pl.len().cast(pl.Int64),
             extra_input_tokens=pl.col("input_tokens").sum(),
             extra_output_tokens=pl.col("output_tokens").sum(),
-            extra_cost=pl.col("cost").sum(),
+            extra_cost_pico=pl.col("cost_pico").sum(),
         )
         uncounted = (
             self.frames.parts.filter("is_eligible", ~pl.col("is_counted"))
@@ -139,6 +142,9 @@ class Measures:
         joined = table.join(extras, on="run", how="left", maintain_order="left")
         joined = joined.join(uncounted, on="run", how="left", maintain_order="left")
         return joined.with_columns(pl.col("^extra_.*$", "uncounted_parts").fill_null(0))
+
+    def _priced(self, cost: Ints) -> pl.Series:
+        return pl.select(pl.when(pl.Series(self.rates.known)).then(pl.Series(cost))).to_series()
 
     def _overflow(self, tokens: Ints) -> pl.Series:
         if self.context_window is None:
@@ -164,11 +170,12 @@ _RUN_COLUMNS = (
     "cache_read_tokens",
     "cache_write_tokens",
     "fresh_tokens",
-    "cost",
+    "cost_pico",
+    "unpriced_steps",
     "extra_calls",
     "extra_input_tokens",
     "extra_output_tokens",
-    "extra_cost",
+    "extra_cost_pico",
     "uncounted_parts",
     "unknown_gaps",
 )

@@ -15,19 +15,20 @@ import polars as pl
 from ledgerkit.protocol.vocabulary import MessageKind
 
 
-
 def with_ends(parts: pl.DataFrame) -> pl.DataFrame:
     """Adds ``ends_at``: the step at which a compaction took each part out; null where none did.
 
     Args:
-        parts: Rows of many runs with ``run``, ``position``, ``visible_from``, ``is_pinned``, ``source_record``, ``kind``,
-            ``tokens`` and ``compaction`` (JSON; null where the message is none).
+        parts: Rows of many runs with ``run``, ``position``, ``unit``, ``visible_from``, ``is_pinned``,
+            ``source_record``, ``kind``, ``tokens`` and ``compaction`` (JSON; null where the message is none).
     """
     ended = parts.with_columns(ends_at=pl.lit(None, pl.Int32))
     found = _compactions(parts)
     for _, nth in found.group_by("round", maintain_order=True):
         ended = _apply(ended, nth)
-    return ended
+    # A unit is never split: where part of it stays, or came later, all of it stays.
+    stays = pl.col("ends_at").is_null().any().over("run", "unit")
+    return ended.with_columns(ends_at=pl.when(~stays).then(pl.col("ends_at").max().over("run", "unit")))
 
 
 def _compactions(parts: pl.DataFrame) -> pl.DataFrame:

@@ -23,8 +23,8 @@ PURPOSE = "summarise"
 class SummariseAt(Strategy):
     """Above ``trigger`` tokens, all but the newest ``keep_last`` tokens become a summary.
 
-    Whole units become part of it, in the order in which they came; pinned parts and the newest step's parts never do. A new
-    summary takes in the one before. It is made only where it is shorter than what it replaces.
+    Whole units become part of it, in the order in which they came; pinned parts and the newest step's parts never do. A
+    new summary takes in the one before. It is made only where it is shorter than what it replaces.
 
     Attributes:
         trigger: Tokens of a context above which a summary is made.

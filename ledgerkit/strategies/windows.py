@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ledgerkit.errors import StrategyError
@@ -23,6 +24,7 @@ from ledgerkit.strategies.placements import end_at
 from ledgerkit.strategies.strategy import Strategy
 
 _RANK_STRIDE = 1 << 24
+_RANK_BITS = 40
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,12 @@ class SectionBudgets(Strategy):
     """
 
     budget: TokenBudget
+
+    @property
+    def label(self) -> str:
+        """Its window, if its shares are those of the specification; else all of them."""
+        usual = TokenBudget(context_window=self.budget.context_window) == self.budget
+        return f"SectionBudgets.of_window({self.budget.context_window})" if usual else repr(self)
 
     @classmethod
     def of_window(cls, tokens: int) -> SectionBudgets:
@@ -143,21 +151,22 @@ def _leave(
     """Ends placements of units that have to leave."""
     free = np.flatnonzero(~_pinned(frames, placements))
     enters = ints(placements["from_step"])
-    order = free[_by_falling_key(group[free], key[free], enters[free])]
+    order = free[_by_falling_key(group[free], key[free])]
     columns = (group, key, enters, ints(placements["to_step"]), ints(placements["tokens"]))
     at = np.full(placements.height, np.iinfo(np.int64).max, np.int64)
     at[order] = leaving_steps(Candidates(*(column[order] for column in columns)), grid, limits)
     return end_at(placements, at)
 
 
-def _by_falling_key(group: Ints, key: Ints, enters: Ints) -> Ints:
-    """The order of rows by group, falling key and entry."""
+def _by_falling_key(group: Ints, key: Ints) -> Ints:
+    """The order of rows by group and falling key."""
     if not key.size:
         return np.zeros(0, np.int64)
-    low, keys, steps = int(key.min()), int(key.max() - key.min()) + 1, int(enters.max()) + 1
-    if int(group.max() + 1) * keys * steps < 1 << 62:  # one number per row sorts faster than three
-        return np.argsort((group * keys + (keys - 1 - (key - low))) * steps + enters, kind="stable")
-    return np.lexsort((enters, -key, group))
+    high = int(key.max())
+    keys = high - int(key.min()) + 1
+    if int(group.max() + 1) * keys < 1 << 62:  # one number per row sorts faster than two
+        return np.argsort(group * keys + (high - key), kind="stable")
+    return np.lexsort((-key, group))
 
 
 def _held(grid: StepGrid, group: Ints, placements: pl.DataFrame) -> Ints:
@@ -167,7 +176,7 @@ def _held(grid: StepGrid, group: Ints, placements: pl.DataFrame) -> Ints:
     return grid.running_sum(enters - grid.sums(grid.slots(group, ints(placements["to_step"])), tokens))
 
 
-def _pinned(frames: RunFrames, placements: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _pinned(frames: RunFrames, placements: pl.DataFrame) -> npt.NDArray[np.bool_]:
     return frames.of_rows("is_pinned", placements, summary=0) == 1
 
 
@@ -187,17 +196,20 @@ def _from_shares(grid: StepGrid, shape: tuple[int, int], amounts: Sequence[Ints]
 
 
 def _random_ranks(frames: RunFrames, seed: int) -> Ints:
-    """A rank from 0 for every part, equal within a unit: a function of the seed, the run's id and the unit alone."""
+    """A rank from 0 for every part, equal within a unit: a function of the seed, the run's id and the unit alone.
+
+    Two units of a run share a rank, and leave together, once in 2**40 pairs.
+    """
     salts = [
         int.from_bytes(hashlib.blake2b(f"{seed}:{run_id}".encode(), digest_size=8).digest(), "little")
         for run_id in frames.runs["run_id"]
     ]
     salt = np.array(salts, np.uint64)[frames.column("run")]
     mixed = _mix(salt + frames.column("unit").astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    return np.append((mixed >> np.uint64(2)).astype(np.int64), 0)
+    return np.append((mixed >> np.uint64(64 - _RANK_BITS)).astype(np.int64), 0)
 
 
-def _mix(x: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): spreads whole numbers evenly."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -44,32 +44,7 @@ def _run(random: Random, run_id: str, steps: int, parts: list[dict[str, Any]], c
 
     for kind in random.sample(["SYSTEM_INSTRUCTION", "DEVELOPER_INSTRUCTION", "USER_TASK"], random.randint(0, 3)):
         say(kind, 0)
-    late: list[tuple[int, str]] = []
-    number = 0
-    for step in range(steps):
-        at = step + 1
-        if random.random() < 0.5:
-            say("ASSISTANT_RESPONSE", at, part_trust_level="MODEL_GENERATED")
-        if random.random() < 0.15:
-            say(random.choice(["RUN_SUMMARY", "ERROR_EVENT", "USER_TASK", "ORG_POLICY", "NEW_KIND"]), at)
-        if random.random() < 0.1:
-            say("ASSISTANT_RESPONSE", at, part_visibility=random.choice(["AUDIT_ONLY", "REDACTED", "HUMAN_VISIBLE"]))
-        asked = [f"{run_id}c{number + n}" for n in range(random.choice([0, 1, 1, 1, 2, 3]))]
-        number += len(asked)
-        for call in asked:
-            say("TOOL_CALL_REQUEST", at, tool_call_id=call, part_type="tool_call")
-        random.shuffle(asked)
-        for call in asked:
-            for _ in range(random.choice([0, 1, 1, 1, 1, 2])):
-                if random.random() < 0.12:
-                    late.append((at + random.randint(1, 4), call))
-                else:
-                    _result(random, say, at, call)
-        if random.random() < 0.05:
-            _result(random, say, at, f"{run_id}orphan{number}")
-        for due, call in [one for one in late if one[0] <= at]:
-            late.remove((due, call))
-            _result(random, say, at, call)
+    _steps(random, say, run_id, steps)
     moment = _BASE
     for step in range(steps):
         moment += timedelta(seconds=random.choice([5, 60, 299, 301, 4000]))
@@ -77,6 +52,36 @@ def _run(random: Random, run_id: str, steps: int, parts: list[dict[str, Any]], c
                       "created_at": None if random.random() < 0.1 else moment, "model": "m"})  # fmt: skip
     for place, row in enumerate(rows):
         parts.append({**row, "sequence_no": place, "message_id": f"{run_id}m{place}"})
+
+
+def _steps(random: Random, say: Any, run_id: str, steps: int) -> None:
+    late: list[tuple[int, str]] = []
+    number = 0
+    for step in range(steps):
+        at = step + 1
+        _texts(random, say, at)
+        asked = [f"{run_id}c{number + n}" for n in range(random.choice([0, 1, 1, 1, 2, 3]))]
+        number += len(asked)
+        for call in asked:
+            say("TOOL_CALL_REQUEST", at, tool_call_id=call, part_type="tool_call")
+        random.shuffle(asked)
+        due = [(at, call) for call in asked for _ in range(random.choice([0, 1, 1, 1, 1, 2]))]
+        due = [(when + random.randint(1, 4) if random.random() < 0.12 else when, call) for when, call in due]
+        if random.random() < 0.05:
+            due.append((at, f"{run_id}orphan{number}"))
+        late += due
+        for one in [one for one in late if one[0] <= at]:
+            late.remove(one)
+            _result(random, say, at, one[1])
+
+
+def _texts(random: Random, say: Any, at: int) -> None:
+    if random.random() < 0.5:
+        say("ASSISTANT_RESPONSE", at, part_trust_level="MODEL_GENERATED")
+    if random.random() < 0.15:
+        say(random.choice(["RUN_SUMMARY", "ERROR_EVENT", "USER_TASK", "ORG_POLICY", "NEW_KIND"]), at)
+    if random.random() < 0.1:
+        say("ASSISTANT_RESPONSE", at, part_visibility=random.choice(["AUDIT_ONLY", "REDACTED", "HUMAN_VISIBLE"]))
 
 
 def _result(random: Random, say: Any, at: int, call: str) -> None:

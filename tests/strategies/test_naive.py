@@ -1,4 +1,4 @@
-"""The intervals say what a rebuild at every step says: tokens, prefixes, membership, cache and cost, for every strategy."""
+"""The intervals say what a rebuild at every step says: tokens, prefixes, membership, cache and cost."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def check(frames: RunFrames, name: str, cache: CacheRules) -> None:
     rates = pl.DataFrame([RATES], schema=["rate_input", "rate_cache_read", "rate_cache_write"], orient="row")
     measures = strategies.measure(frames, projection, cache=cache, rates=rates)
     steps = measures.steps().with_columns(run=frames.steps["run"]).partition_by("run", as_dict=True)
-    costs = strategies.attribute(measures).group_by("run", "part").agg(pl.col("cost").sum())
+    costs = strategies.attribute(measures).group_by("run", "part").agg(pl.col("cost_pico").sum())
     by_part = {(run, part): cost for run, part, cost in costs.iter_rows()}
-    rounding = dict(strategies.unattributed(measures).select("run_id", "cost").iter_rows())
+    rounding = dict(strategies.unattributed(measures).select("run_id", "cost_pico").iter_rows())
     placements = projection.placements.partition_by("run", as_dict=True)
     for run, run_id in frames.runs.select("run", "run_id").iter_rows():
         contexts = naive.full(frames, run)
@@ -88,7 +88,7 @@ def check(frames: RunFrames, name: str, cache: CacheRules) -> None:
         assert table["shared_prefix_tokens"].to_list() == wanted.shared, (name, run_id)
         assert table["cache_read_tokens"].to_list() == wanted.read, (name, run_id)
         assert table["cache_write_tokens"].to_list() == wanted.written
-        assert table["cost"].to_list() == wanted.cost
+        assert table["cost_pico"].to_list() == wanted.cost
         assert rounding.get(run_id, 0) == wanted.rounding
         known = {part: cost for (owner, part), cost in by_part.items() if owner == run and part >= 0}
         assert known == {part: cost for part, cost in wanted.by_part.items() if part >= 0}, (name, run_id)
