@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ledgerkit.cost import PriceBook
 from ledgerkit.errors import (
     ConfigurationError,
+    ExportTargetError,
     IdempotencyError,
     ImportSourceError,
     IntegrityError,
@@ -37,6 +38,7 @@ from ledgerkit.protocol.vocabulary import Audience, MessageKind, TrustLevel, Vis
 from ledgerkit.run import Run
 
 if TYPE_CHECKING:
+    from ledgerkit.exports import ExportAccount
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
     from ledgerkit.store.integrity.checkpoints import Checkpoint
@@ -51,6 +53,8 @@ __all__ = [
     "Audience",
     "Checkpoint",
     "ConfigurationError",
+    "ExportAccount",
+    "ExportTargetError",
     "IdempotencyError",
     "ImportAccount",
     "ImportSourceError",
@@ -83,6 +87,7 @@ _LATE = {
     "AgentMessage": "ledgerkit.protocol.messages",
     "AppendMessageCommand": "ledgerkit.protocol.messages",
     "Checkpoint": "ledgerkit.store.integrity.checkpoints",
+    "ExportAccount": "ledgerkit.exports",
     "ImportAccount": "ledgerkit.ingest.account",
     "InclusionProof": "ledgerkit.store.integrity.proofs",
     "MessageRange": "ledgerkit.protocol.messages",
@@ -92,6 +97,8 @@ _LATE = {
 
 def __getattr__(name: str) -> object:
     """Names whose modules are loaded at their first use: pydantic's models are half the price of an import."""
+    if name == "strategies":
+        return import_module("ledgerkit.strategies")
     if name not in _LATE:
         raise AttributeError(f"module 'ledgerkit' has no attribute {name!r}")
     return getattr(import_module(_LATE[name]), name)

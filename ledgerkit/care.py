@@ -150,10 +150,22 @@ class LedgerCare:
         return vacuum(self._writable, hours=hours, dry_run=dry_run)
 
     def info(self) -> pl.DataFrame:
-        """The stored tables: ``table, version, files, rows, bytes, leaves, partitions``."""
+        """The stored tables and what is derived: ``table, version, files, rows, bytes, leaves, partitions``.
+
+        A derived table (``derived/…``) has the version of its extractor, and the rows that were read so far.
+        """
         from ledgerkit.store.maintenance import info
 
         return info(self._storage)
+
+    def rebuild_derived(self) -> pl.DataFrame:
+        """Removes what was read out of parts, in all versions, and reads it again. Nobody needs it: it is a cache.
+
+        Returns:
+            The derived tables, as :meth:`info` lists them.
+        """
+        self._writable.database.derived.rebuild()
+        return self.info().filter(pl.col("table").str.starts_with("derived/"))
 
     def commits(self, table: str = "history", limit: int | None = None) -> pl.DataFrame:
         """Commits of a stored table, newest first.

@@ -17,6 +17,10 @@ import polars as pl
 from ledgerkit import cost, errors, tables, tokens
 from ledgerkit.audits import LedgerAudits
 from ledgerkit.care import LedgerCare
+from ledgerkit.contexts import LedgerContexts
+from ledgerkit.claims import LedgerClaims
+from ledgerkit.exports import LedgerExports
+from ledgerkit.memories import LedgerMemories
 from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
@@ -26,6 +30,7 @@ from ledgerkit.store.place import place_of
 from ledgerkit.store.storage import Storage, open_storage
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
     from typing import Unpack
 
     from ledgerkit.ingest.account import ImportAccount
@@ -37,6 +42,14 @@ if TYPE_CHECKING:
     from ledgerkit.store.recorder import Recorder
 
 _RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
+# Of checks that ran at once, the worst counts. A recorded verdict that says nothing is no check (a hook, often).
+_LAST_CHECKS = """
+    select session_id, run_id, arg_max(verdict, (sequence_no, list_position(['passed', 'inconclusive', 'failed'],
+        verdict))) as last_check
+    from verifier_results
+    where scope is distinct from 'run' and superseded_by is null and (source = 'parsed' or verdict <> 'inconclusive')
+    group by session_id, run_id
+"""
 _LABELS = """
     select kind, part_trust_level, part_visibility, count(*) as parts, sum(token_count)::bigint as tokens
     from parts group by all order by all
@@ -58,6 +71,13 @@ _RUNS_LIKE_ID = (
         or starts_with(lower(session_id), $id) or ends_with(lower(session_id), $id)
 """
 )
+
+
+def _read_checks(parts: pl.DataFrame) -> pl.DataFrame:
+    """Loaded when a query needs it."""
+    from ledgerkit.extract.verifiers import verifier_frame
+
+    return verifier_frame(parts)
 
 
 def open(
@@ -95,7 +115,7 @@ def open(
     return Ledger(open_storage(place_of(path), create=create, key=key, count_tokens=count))
 
 
-class Ledger(LedgerCare, LedgerAudits):
+class Ledger(LedgerCare, LedgerContexts, LedgerAudits, LedgerClaims, LedgerExports, LedgerMemories):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.
 
     Attributes:
@@ -113,6 +133,7 @@ class Ledger(LedgerCare, LedgerAudits):
         self._clock = clock
         self._random = random
         self.prices: cost.PriceBook | None = None
+        storage.database.derived.serve({tables.PARSED_CHECKS.name: _read_checks})
         self._redactor = None
 
     @property
@@ -127,6 +148,9 @@ class Ledger(LedgerCare, LedgerAudits):
         *paths: str | os.PathLike[str],
         keep_reasoning: bool = False,
         redact: str = "on",
+        count_tokens: bool = True,
+        jobs: int | None = None,
+        executor: Executor | None = None,
         progress: Progress | None = None,
         now: datetime | None = None,
     ) -> ImportAccount:
@@ -140,6 +164,12 @@ class Ledger(LedgerCare, LedgerAudits):
                 its size and hash are stored.
             redact: ``on`` replaces secrets before anything is written (see docs/redaction.md), ``audit`` counts them
                 and lets them in, ``off`` does not look.
+            count_tokens: Count the tokens of every part. Without it they stay unknown (null), and so does all that
+                is computed from them; nothing fills them in later.
+            jobs: Worker processes that read files and make rows, one for each usable core (four at most) if not
+                given. A small import needs none. Rows, ids and hashes do not depend on it.
+            executor: Does that work instead: any :class:`concurrent.futures.Executor` whose workers see the files
+                (Dask: ``Client(...).get_executor()``). Texts travel to its workers as they stand in the logs.
             progress: Called after each file with bytes done, bytes in all and the file.
             now: Time of the import; the clock's if not given.
 
@@ -148,6 +178,7 @@ class Ledger(LedgerCare, LedgerAudits):
 
         Raises:
             ImportSourceError: If there is nothing at a path.
+            ImportWorkerError: If a worker process was lost; nothing of the batch that it worked on was written.
             UnknownNameError: If there is no such mode of redaction.
         """
         from ledgerkit.ingest.importing import ImportOptions, import_files
@@ -163,6 +194,9 @@ class Ledger(LedgerCare, LedgerAudits):
             keep_reasoning=keep_reasoning,
             redactor=None if redact == RedactionMode.OFF else self.redactor,
             redaction=RedactionMode(redact),
+            counts_tokens=count_tokens,
+            jobs=jobs,
+            executor=executor,
         )
         return import_files(self._writable, [os.fspath(path) for path in paths], options, progress)
 
@@ -342,11 +376,17 @@ class Ledger(LedgerCare, LedgerAudits):
         return search_parts(self._storage.database, text, kind=wanted, limit=limit, audience=audience)
 
     def runs(self) -> pl.DataFrame:
-        """The ``runs`` view with each run's ``cost`` and ``unpriced_calls``, latest first."""
+        """The ``runs`` view with each run's ``cost``, ``unpriced_calls`` and ``last_check``, latest first.
+
+        ``last_check`` is the verdict of the last test, build, lint or type check that the run made, recorded or read
+        from what it printed (view ``verifier_results``); null where there was none.
+        """
         runs = self._storage.database.frame("select * from runs")
         keys = ["session_id", "run_id"]
         by_run = cost.group_costs(self.calls(), keys).select(*keys, "cost", "unpriced_calls")
-        return runs.join(by_run, on=keys, how="left").sort("started_at", "run_id", descending=True, nulls_last=True)
+        checks = self._storage.database.frame(_LAST_CHECKS)
+        runs = runs.join(by_run, on=keys, how="left").join(checks, on=keys, how="left")
+        return runs.sort("started_at", "run_id", descending=True, nulls_last=True)
 
     def run(self, run_id: str) -> Run:
         """A run by its id, by its session's id (then the main run), or by the beginning or end of either.

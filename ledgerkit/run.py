@@ -82,8 +82,8 @@ class Run:
         return self._own("file_changes").sort("sequence_no")
 
     def verifier_results(self) -> pl.DataFrame:
-        """Verdicts on its work, in order."""
-        return self._own("verifier_results").sort("sequence_no")
+        """Verdicts on its work, in order: recorded ones and those read from what calls printed (``source``)."""
+        return self._own("verifier_results").sort("sequence_no", "check_no", "part_id")
 
     def children(self) -> pl.DataFrame:
         """Runs that came from it: its subagents, rewinds and compactions."""
@@ -99,7 +99,8 @@ class Run:
         """
         inherited, _ = visible_to(self._database.frame(_ANCESTORS, {"run_id": self.run_id}), audience)
         parts, _ = visible_to(self.parts(), audience)
-        return Replay(parts, self.calls(), inherited)
+        verdicts, _ = visible_to(self.verifier_results(), audience)
+        return Replay(parts, self.calls(), inherited, verdicts)
 
     def report(
         self,

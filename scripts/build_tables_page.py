@@ -20,6 +20,12 @@ Parquet that DuckDB, Polars, Spark and Trino read as it is. `ledger.sql()`, `led
 views. Times are UTC microseconds, amounts US dollars as `decimal(18, 9)`, identifiers text, JSON text.
 """
 
+_DERIVED = """## Derived tables
+
+What is read out of parts, in `derived/NAME/vVERSION/`: Parquet that can be removed at any time. Rows are read when a
+query first needs them. Views show those of the current state of each run and no others.
+"""
+
 
 def page() -> str:
     """The page as text."""
@@ -29,6 +35,10 @@ def page() -> str:
     for table in tables.TABLES.values():
         note = f" Partitioned by {', '.join(table.partition_by)}." if table.partition_by else ""
         parts.append(_section(table.name, table.one_row_is + "." + note, table.columns))
+    parts.append(_DERIVED)
+    for derived in tables.DERIVED.values():
+        note = f". Version {derived.version} of `{derived.extractor}`."
+        parts.append(_section(derived.name, derived.one_row_is + note, derived.stored.columns))
     return "\n".join(parts)
 
 

@@ -16,8 +16,11 @@ from ledgerkit.cli.caring import (
     vacuum_command,
     verify_command,
 )
+from ledgerkit.cli.claiming import claims_command
 from ledgerkit.cli.demo import demo_command
+from ledgerkit.cli.exporting import export_command
 from ledgerkit.cli.importing import import_command
+from ledgerkit.cli.remembering import memory_command
 from ledgerkit.cli.replaying import replay_command
 from ledgerkit.cli.reporting import report_command
 from ledgerkit.cli.showing import show_command
@@ -41,7 +44,10 @@ for _command in (
     cost_command,
     sql_command,
     report_command,
+    export_command,
     audit_command,
+    claims_command,
+    memory_command,
     verify_command,
     checkpoint_command,
     prove_command,

@@ -98,6 +98,7 @@ _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
     "output_tokens": ("out", format_compact),
     "cost": ("cost", format_money),
     "outcome": ("outcome", _known),
+    "last_check": ("last check", _known),
     "what": ("task", _task),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -21,6 +21,15 @@ from ledgerkit.reports.formatting import format_count, plural
 _SHOWN_DAMAGE = 20
 _SHOWN_NAMES = 4
 _SHOWN_IDS = 8
+
+
+class _How(TypedDict):
+    """What is handed on to ``import_logs`` as it is."""
+
+    keep_reasoning: bool
+    redact: str
+    count_tokens: bool
+    jobs: int | None
 
 
 @click.command("import")
@@ -40,6 +49,17 @@ _SHOWN_IDS = 8
     show_default=True,
     help="Secrets: replace them before anything is written, only count them, or do not look.",
 )
+@click.option(
+    "--token-counts/--no-token-counts",
+    "count_tokens",
+    default=True,
+    help="Count the tokens of every part. Without: faster, and their numbers stay unknown.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Worker processes for a large import. Default: one for each usable core, four at most.",
+)
 @json_option
 @writes_ledger
 def import_command(
@@ -47,9 +67,8 @@ def import_command(
     paths: tuple[Path, ...],
     yes: bool,
     labels: tuple[Path, ...],
-    keep_reasoning: bool,
-    redact: str,
     as_json: bool,
+    **how: Unpack[_How],
 ) -> None:
     """Import agent logs: files, or folders with all files below them; without any, those of installed agents.
 
@@ -59,7 +78,7 @@ def import_command(
     if paths or not labels:
         found = paths or _usual_places(asks=not (yes or as_json))
         with progress_bar("Importing", hidden=as_json) as progress:
-            account = ledger.import_logs(*found, keep_reasoning=keep_reasoning, redact=redact, progress=progress)
+            account = ledger.import_logs(*found, progress=progress, **how)
     labelled = [ledger.import_labels(path) for path in labels]
     if as_json:
         print_json({**(account_json(account) if account else {}), "labels": [asdict(one) for one in labelled]})

@@ -56,6 +56,7 @@ def _json(step: Step, *, visible: bool) -> dict[str, Any]:
     out: dict[str, Any] = {"step": step.number, "call": step.call, "visible_parts": step.visible.height}
     out["visible_tokens"] = step.visible_tokens
     names = ("entered", "wrote", "came_back", "beside", *(("visible",) if visible else ()))
+    out["verdicts"] = step.verdicts.to_dicts()
     return out | {name: getattr(step, name).to_dicts() for name in names}
 
 
@@ -77,6 +78,19 @@ def _print_step(step: Step, total: int, *, visible: bool) -> None:
     _print_parts("visible" if visible else "entered", step.visible if visible else step.entered)
     for name in ("wrote", "came_back", "beside"):
         _print_parts(name, getattr(step, name))
+    _print_verdicts(step.verdicts)
+
+
+def _print_verdicts(verdicts: pl.DataFrame) -> None:
+    for row in verdicts.iter_rows(named=True):
+        counts = [
+            f"{format_count(row[name])} {name}" for name in ("failed", "errors", "passed", "skipped") if row[name]
+        ]
+        numbers = f" ({', '.join(counts)})" if counts else ""
+        why = f": {one_line(row['reason'], 120)}" if row["reason"] and row["verdict"] == "inconclusive" else ""
+        origin = "recorded" if row["source"] == "recorded" else "read from the output"
+        said = f"{one_line(row['scope'], 80) or 'check'} {row['verdict']}{numbers}{why}"
+        console().print(text("verdict", "bold magenta"), text(f"{said} [{origin}]"))
 
 
 _HEADINGS: Final = {

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import click
+import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_past
@@ -48,10 +49,12 @@ def _show_run(run: lk.Run, limit: int, first: int, audience: lk.Audience, *, as_
     parts, withheld = visible_to(run.parts(), audience)
     heads = parts.filter(parts["part_index"] == 0, parts["sequence_no"] >= first)
     shown = heads if limit == 0 else heads.head(limit)
+    verdicts, _ = visible_to(run.verifier_results(), audience)
     if as_json:
-        print_json({"run": run.facts, "messages": shown.to_dicts()})
+        print_json({"run": run.facts, "messages": shown.to_dicts(), "verifier_results": verdicts.to_dicts()})
         return
     _print_facts(run.facts)
+    _print_checks(verdicts)
     columns: dict[str, tuple[str, Any]] = {
         "sequence_no": ("#", format_count),
         "step": ("step", format_count),
@@ -102,6 +105,16 @@ def _print_facts(facts: dict[str, Any]) -> None:
     }
     for name, value in lines.items():
         out.print(text(f"  {name:<8} ", "dim").append_text(text(value)))
+
+
+def _print_checks(verdicts: pl.DataFrame) -> None:
+    """How often each check passed, failed or said nothing, and whether that was recorded or read from its output."""
+    counted = verdicts.filter(pl.col("superseded_by").is_null()).group_by("source", "scope", maintain_order=True)
+    for (source, scope), group in counted:
+        tally = group["verdict"].value_counts().sort("verdict").rows()
+        said = ", ".join(f"{format_count(count)} {verdict}" for verdict, count in tally)
+        origin = "recorded" if source == "recorded" else "read from output"
+        console().print(text("  check    ", "dim").append_text(text(f"{one_line(scope, 60)}: {said} ({origin})")))
 
 
 def _clock(time: datetime | None) -> str:

@@ -58,6 +58,8 @@ class Archive(msgspec.Struct, frozen=True, gc=False):
         Raises:
             ArchiveDamage: If it cannot be unpacked, or is not what was packed.
         """
+        if member.offset < 0:
+            raise ArchiveDamage("the list of members says that it begins before the file does")
         with self.path.open("rb") as file:
             file.seek(member.offset)
             head = file.read(_HEAD_FIELDS.size)

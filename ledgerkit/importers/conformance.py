@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ledgerkit.importers.archives import is_archive, read_archive
+from ledgerkit.importers.columnar import columns_of, is_columnar
 from ledgerkit.importers.drafts import ParsedFile, RecordDraft
 from ledgerkit.importers.reader import Line, read_values
 from ledgerkit.importers.registry import LogFormat
@@ -40,13 +42,22 @@ def check_format(log_format: LogFormat, files: Iterable[Path], *, cuts: int = 8,
     for value in _STRANGERS:
         _demand(not log_format.sniff([value]), f"{log_format.name} takes {value!r} for one of its files")
     for path in files:
-        values = [line.value for line in read_values(path) if isinstance(line, Line)]
-        _demand(bool(values) and log_format.sniff(values[:40]), f"{path}: not recognised by its content")
+        _demand(_is_recognised(log_format, path), f"{path}: not recognised by its content")
         parsed = _read(log_format, path)
         _check_parsed(path, parsed)
         _demand(_said(parsed) == _said(_read(log_format, path)), f"{path}: reading it twice gives two things")
         for length in _lengths(path, cuts, seed):
             _check_cut(log_format, path, parsed, length)
+
+
+def _is_recognised(log_format: LogFormat, path: Path) -> bool:
+    if is_columnar(path):
+        return log_format.sniff_columns is not None and log_format.sniff_columns(columns_of(path))
+    if is_archive(path):
+        names = [member.name for member in read_archive(path).members]
+        return log_format.sniff_zip is not None and log_format.sniff_zip(names)
+    values = [line.value for line in read_values(path) if isinstance(line, Line)]
+    return bool(values) and log_format.sniff(values[:40])
 
 
 def _demand(is_met: object, otherwise: str) -> None:

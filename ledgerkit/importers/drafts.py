@@ -41,7 +41,7 @@ class Blob(msgspec.Struct, frozen=True, gc=False):
     label: ArtifactLabel | None = None
 
 
-class PartDraft(msgspec.Struct):
+class PartDraft(msgspec.Struct, gc=False):
     """One part. ``text`` is what the model or person saw, ``data`` structured content beside or instead of it.
 
     Attributes:
@@ -84,7 +84,7 @@ class UsageDraft(msgspec.Struct, gc=False):
     service_tier: str | None = None
 
 
-class MessageDraft(msgspec.Struct):
+class MessageDraft(msgspec.Struct, gc=False):
     """One message of a record; a record whose blocks are of several kinds gives several.
 
     Attributes:
@@ -104,7 +104,12 @@ class MessageDraft(msgspec.Struct):
 
 
 class RunFacts(msgspec.Struct, gc=False):
-    """What a record says about the run that it stands in; the first record that says so counts."""
+    """What a record says about the run that it stands in; the first record that says so counts.
+
+    Attributes:
+        parent_run: Key of the run of the same session that it came from.
+        parent_session: The source's id of the session that it came from, where that is another one.
+    """
 
     working_directory: str | None = None
     branch: str | None = None
@@ -115,6 +120,7 @@ class RunFacts(msgspec.Struct, gc=False):
     agent: str | None = None
     parent_run: str | None = None
     forked_at: str | None = None
+    parent_session: str | None = None
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -124,7 +130,7 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     tool_call_id: str
 
 
-class RecordDraft(msgspec.Struct):
+class RecordDraft(msgspec.Struct, gc=False):
     """One record of a file.
 
     Attributes:

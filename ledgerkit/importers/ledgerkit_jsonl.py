@@ -40,12 +40,22 @@ NAME: Final = "ledgerkit-jsonl"
 VERSION: Final = 1
 REQUEST_TYPE: Final = "application/vnd.ledgerkit.model-request+json"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TYPES: Final = frozenset({NAME, "run", "block", "artifact", "model_request", "message"})
+_MESSAGE_KEYS: Final = frozenset({"session_id", "run_id", "message_id", "sequence_no", "kind", "parts"})
 _FACTS: Final = ("working_directory", "branch", "repository", "agent", "agent_version", "title", "task_id")
 
 
 def sniff(values: list[Any]) -> bool:
-    """Whether the first value of a file says that it is one of ours."""
-    return is_object(values[0]) and values[0].get("type") == NAME
+    """Whether a header of ours is there, or most values are lines of a file whose header is lost."""
+    if any(is_object(value) and value.get("type") == NAME for value in values):
+        return True
+    ours = sum(is_object(value) and str(value.get("type")) in _TYPES for value in values)
+    return any(map(_is_message, values)) and 3 * ours >= 2 * len(values)
+
+
+def _is_message(value: object) -> bool:
+    """Whether a line holds a message of the protocol."""
+    return is_object(value) and is_object(value.get("message")) and value["message"].keys() >= _MESSAGE_KEYS
 
 
 def read(

@@ -70,6 +70,12 @@ class FileState:
             else:
                 self.quarantine.append(Quarantined(**entry))
 
+    def settled(self) -> FileState:
+        """This state without what only its row in ``imports`` needs, so that a long import stays small."""
+        self.record_keys = []
+        self.sessions = []
+        return self
+
     def row(self, import_id: str, imported_at: int, redaction: str) -> dict[str, Any]:
         """The row of ``imports``."""
         fates = sorted((key, count) for key, count in self.fates.items() if count)

@@ -15,6 +15,7 @@ import msgspec
 
 from ledgerkit.importers.drafts import JsonObject, Link, Node, RecordDraft, RunFacts
 from ledgerkit.ingest.assembly import Item
+from ledgerkit.ingest.reading import Record
 from ledgerkit.protocol.vocabulary import RunRelation
 
 _FACTS = RunFacts.__struct_fields__
@@ -39,32 +40,32 @@ def record_key(session_id: str, draft: RecordDraft, ordinal: int = 0) -> int:
 
 def lineage(draft: RecordDraft, key: int) -> JsonObject:
     """The remembered form of a record, empty fields left out."""
-    facts = {name: value for name in _FACTS if (value := getattr(draft.facts, name, None)) is not None}
-    remembered: JsonObject = {
-        "key": key,
-        "type": draft.record_type,
-        "parent": draft.parent,
-        "run": draft.run_key,
-        "relation": draft.relation,
-        "node": draft.node,
-        "call": draft.is_model_call,
-        "embedded": draft.embedded,
-        "provisional": draft.provisional,
-        "step": draft.step,
-        "visible_from": draft.visible_from,
-        "links": [[link.run_key, link.tool_call_id] for link in draft.links],
-        "facts": facts,
-    }
-    return {
-        name: value
-        for name, value in remembered.items()
-        if value is not None and value is not False and value not in ([], {})
-    }
+    remembered: JsonObject = {"key": key, "type": draft.record_type}
+    for name, value in (("parent", draft.parent), ("run", draft.run_key), ("relation", draft.relation)):
+        if value is not None:
+            remembered[name] = value
+    remembered["node"] = draft.node
+    flags = (("call", draft.is_model_call), ("embedded", draft.embedded), ("provisional", draft.provisional))
+    remembered.update({name: True for name, is_so in flags if is_so})
+    for name, number in (("step", draft.step), ("visible_from", draft.visible_from)):
+        if number is not None:
+            remembered[name] = number
+    if draft.links:
+        remembered["links"] = [[link.run_key, link.tool_call_id] for link in draft.links]
+    if facts := _known(draft.facts):
+        remembered["facts"] = facts
+    return remembered
 
 
-def item_of_draft(draft: RecordDraft, key: int, message_ids: list[str]) -> Item:
+def _known(facts: RunFacts | None) -> JsonObject:
+    """What is known of a run, empty fields left out."""
+    values = () if facts is None else msgspec.structs.astuple(facts)
+    return {name: value for name, value in zip(_FACTS, values, strict=False) if value is not None}
+
+
+def item_of(record: Record, key: int, message_ids: list[str]) -> Item:
     """A record that was just read, as an item of its session."""
-    parts = [part for message in draft.messages for part in message.parts]
+    draft = record.draft
     return Item(
         key=key,
         native_id=draft.native_id,
@@ -80,8 +81,8 @@ def item_of_draft(draft: RecordDraft, key: int, message_ids: list[str]) -> Item:
         provisional=draft.provisional,
         step=draft.step,
         visible_from=draft.visible_from,
-        asked=[p.tool_call_id for p in parts if p.part_type == "tool_call" and p.tool_call_id],
-        answered=[p.tool_call_id for p in parts if p.part_type == "tool_result" and p.tool_call_id],
+        asked=record.asked,
+        answered=record.answered,
         links=list(draft.links),
         facts=draft.facts,
     )

@@ -11,42 +11,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
-from ledgerkit.importers.drafts import RecordDraft
 from ledgerkit.ingest.account import Fate, FileState
 from ledgerkit.ingest.assembly import Item, Place
+from ledgerkit.ingest.holdings import Holdings
 from ledgerkit.ingest.lineage import items_of_rows
+from ledgerkit.ingest.reading import Record
 from ledgerkit.protocol.identifiers import uuid8
-from ledgerkit.store.database import Database
-
-if TYPE_CHECKING:
-    pass
-
-_LIGHT: Final = """
-    select session_id, run_id, sequence_no, message_id, part_index, if(part_index = 0, metadata, null) as metadata,
-        call_id, epoch_us(created_at) as created_at, source_record, part_type, tool_call_id, source_file, import_id,
-        step, visible_from, parent_message_id
-    from current_history semi join (
-        select session_id, run_id from latest_runs where source_format = $format) using (session_id, run_id)
-    where list_contains($sessions, session_id)
-    order by session_id, run_id, sequence_no, part_index
-"""
-_STANDING: Final = """
-    select run_id, max(revision) as revision, any_value(run_date order by revision desc) as run_date
-    from stored_history where list_contains($sessions, session_id) group by run_id
-"""
-_FILES: Final = """
-    select path, begin, record_keys, sessions from stored_imports where list_has_any(sessions, $sessions)
-    order by path, imported_at, cursor
-"""
 
 
 @dataclass(slots=True)
 class NewRecord:
     """A record that the ledger did not have."""
 
-    draft: RecordDraft
+    record: Record
     key: int
     state: FileState
     message_ids: list[str]
@@ -70,28 +49,28 @@ class Session:
 class SessionIntake:
     """Takes the records of one batch and one format, and knows what the ledger has of their sessions."""
 
-    def __init__(self, database: Database, log_format: str) -> None:
+    def __init__(self, holdings: Holdings, log_format: str) -> None:
         self.log_format = log_format
         self.sessions: dict[str, Session] = {}
         self.standing: dict[str, tuple[int, str]] = {}
-        self._database = database
+        self._holdings = holdings
         self._open_files: dict[tuple[str, str], list[int]] = {}
 
     def meet(self, session_ids: set[str]) -> None:
         """Loads what the ledger holds of sessions that this batch has not met yet."""
-        fresh = sorted(session_ids - self.sessions.keys())
-        if not fresh:
+        unmet = sorted(session_ids - self.sessions.keys())
+        self.sessions |= {session_id: _loaded(session_id, []) for session_id in unmet}
+        held = self._holdings.sessions(unmet)
+        if not held:
             return
         rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        wanted = {"sessions": fresh, "format": self.log_format}
-        for row in self._database.frame(_LIGHT, wanted).iter_rows(named=True):
+        records, standings = self._holdings.records(held, self.log_format)
+        for row in records.iter_rows(named=True):
             rows[row["session_id"]].append(row)
-        for session_id in fresh:
-            self.sessions[session_id] = _loaded(session_id, rows[session_id])
-        for run_id, revision, run_date in self._database.frame(_STANDING, {"sessions": fresh}).iter_rows():
-            self.standing[run_id] = (revision, run_date)
-        for path, begin, keys, there in self._database.frame(_FILES, {"sessions": fresh}).iter_rows():
-            self._take_sequence(path, begin, keys, set(there).intersection(fresh))
+        self.sessions |= {session_id: _loaded(session_id, rows[session_id]) for session_id in held}
+        self.standing |= standings
+        for path, begin, keys, there in self._holdings.files(held).iter_rows():
+            self._take_sequence(path, begin, keys, set(there).intersection(held))
 
     def _take_sequence(self, path: str, begin: int, keys: list[int], session_ids: Iterable[str]) -> None:
         for session_id in session_ids:
@@ -103,23 +82,26 @@ class SessionIntake:
                 session.sequences.append(self._open_files[label])
             self._open_files[label].extend(keys)
 
-    def offer(self, record: RecordDraft, key: int, state: FileState) -> Fate:
+    def offer(self, record: Record, key: int, state: FileState) -> Fate:
         """Takes a record if the ledger does not have it; one that gives another content to an id is left out."""
-        session = self.sessions[record.session or ""]
+        draft = record.draft
+        session = self.sessions[draft.session or ""]
         if key in session.known or key in session.new:
             return Fate.DUPLICATE
-        if not session.given_ids.isdisjoint(record.message_ids or ()):
-            return Fate.SKIPPED
-        session.given_ids.update(record.message_ids or ())
+        if draft.message_ids:
+            if not session.given_ids.isdisjoint(draft.message_ids):
+                return Fate.SKIPPED
+            session.given_ids.update(draft.message_ids)
         session.new[key] = NewRecord(record, key, state, self._message_ids(record, key))
         return Fate.ACCEPTED
 
-    def _message_ids(self, record: RecordDraft, key: int) -> list[str]:
-        if record.message_ids is not None:
-            return record.message_ids
-        ms = max((record.created_at or 0) // 1000, 0)
-        identity = (self.log_format, record.session or "", str(key))
-        return [uuid8(ms, *identity, str(number)) for number in range(len(record.messages))]
+    def _message_ids(self, record: Record, key: int) -> list[str]:
+        draft = record.draft
+        if draft.message_ids is not None:
+            return draft.message_ids
+        ms = max((draft.created_at or 0) // 1000, 0)
+        identity = (self.log_format, draft.session or "", str(key))
+        return [uuid8(ms, *identity, str(number)) for number in range(record.message_count)]
 
     def keys_of(self, state: FileState, session_ids: Iterable[str]) -> set[int]:
         """Keys of a file's records from the readings that the present one continues."""
@@ -141,13 +123,17 @@ class Batch:
         number: Its number in the import.
         now: Time of the import.
         random: Gives so many random bytes.
+        holdings: What the ledger holds.
     """
 
-    def __init__(self, import_id: str, number: int, now: datetime, random: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, import_id: str, number: int, now: datetime, random: Callable[[int], bytes], holdings: Holdings
+    ) -> None:
         self.import_id = import_id
         self.number = number
         self.now = now
         self.random = random
+        self.holdings = holdings
         self.intakes: dict[str, SessionIntake] = {}
 
     @property
@@ -166,10 +152,10 @@ class Batch:
             for _, session in sorted(intake.sessions.items()):
                 yield session
 
-    def intake(self, database: Database, log_format: str) -> SessionIntake:
+    def intake(self, log_format: str) -> SessionIntake:
         """The intake of a format."""
         if log_format not in self.intakes:
-            self.intakes[log_format] = SessionIntake(database, log_format)
+            self.intakes[log_format] = SessionIntake(self.holdings, log_format)
         return self.intakes[log_format]
 
 

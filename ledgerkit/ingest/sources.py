@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ledgerkit import errors
 from ledgerkit.importers.containers import is_compressed
-from ledgerkit.importers.registry import LogFormat, recognise
+from ledgerkit.importers.registry import recognise
 from ledgerkit.store.layout import MARKER
 
 _CHUNK: Final = 1 << 20
@@ -22,13 +22,12 @@ class Source:
 
     Attributes:
         path: The file, absolute.
-        log_format: Its format; ``None`` if it is of none that can be read.
+        size: Its bytes.
         earlier: Its row in ``imports``, where it continues; ``None`` to read it whole.
         line: Number of the first line to read.
     """
 
     path: Path
-    log_format: LogFormat | None
     size: int
     earlier: Mapping[str, Any] | None = None
     line: int = 1
@@ -37,6 +36,11 @@ class Source:
     def offset(self) -> int:
         """Byte offset of the first line to read."""
         return self.earlier["cursor"] if self.earlier else 0
+
+    @property
+    def unread(self) -> int:
+        """Bytes that are to be read."""
+        return self.size - self.offset
 
 
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
@@ -74,9 +78,10 @@ def plan(path: Path, earlier: Mapping[str, Any] | None) -> Source | None:
             if size == earlier["byte_count"]:
                 return None
             log_format = recognise(path)
-            if log_format is not None and log_format.resumes and not is_compressed(path):
-                return Source(path, log_format, size, earlier, lines + 1)
-    return Source(path, recognise(path), size)
+            is_known = log_format is not None and log_format.name == earlier["format"] and log_format.resumes
+            if is_known and not is_compressed(path):
+                return Source(path, size, earlier, lines + 1)
+    return Source(path, size)
 
 
 def fingerprint_of(path: Path, end: int) -> tuple[str, int]:

@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+import msgspec
 import polars as pl
 
-from ledgerkit import errors, tables, tokens
+from ledgerkit import errors, tables
 from ledgerkit.importers.drafts import RunFacts
 from ledgerkit.ingest import assembly
 from ledgerkit.ingest.account import Fate
 from ledgerkit.ingest.assembly import Item, RunShape
-from ledgerkit.ingest.lineage import PROVISIONAL, item_of_draft, lineage
+from ledgerkit.ingest.finishing import Finished, PlacedRecord, SessionTask
+from ledgerkit.ingest.lineage import PROVISIONAL, item_of
 from ledgerkit.ingest.ordering import merge
-from ledgerkit.ingest.rows import RowBuilder, Standing
+from ledgerkit.ingest.reading import session_id
+from ledgerkit.ingest.rows import Standing
 from ledgerkit.ingest.sessions import Batch, Session, SessionIntake
 from ledgerkit.protocol.identifiers import hash_uuid, is_uuid, uuid8
+from ledgerkit.protocol.vocabulary import RunRelation
 from ledgerkit.store.committing import Commit, write_commit
 from ledgerkit.store.contents import Contents
-from ledgerkit.store.database import Database
 from ledgerkit.store.storage import Storage
 from ledgerkit.store.views import RETIRED
 
 NO_DATE: Final = "1970-01-01"
 _LABELS: Final = ("step", "visible_from", "parent_message_id")
+_STANDING: Final = Standing.__struct_fields__
 
 
-def write_batch(
-    storage: Storage, batch: Batch, counter: tokens.TokenCounter, key_id: str | None = None
-) -> tuple[int, set[str]]:
+class Finish(Protocol):
+    """Makes the rows of sessions, in order."""
+
+    def __call__(self, tasks: list[SessionTask]) -> Iterable[Finished]:
+        """What each part of the tasks gave; the parts in the order of the tasks."""
+        ...
+
+
+def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | None = None) -> tuple[int, set[str]]:
     """Writes what is new in a batch. The caller holds the commit lock.
+
+    Args:
+        storage: The ledger.
+        batch: The batch, the fates of its records decided.
+        finish: Makes rows of placed records.
+        key_id: Which key placeholders are made with; ``None`` if nothing was redacted.
 
     Returns:
         The number of new messages, and the runs that they stand in.
@@ -39,13 +56,14 @@ def write_batch(
     Raises:
         LedgerConflictError: If a writer whom the lock does not reach committed in between.
     """
-    builder = RowBuilder(Contents(storage.layout), counter.count_many, batch.import_id)
-    writing = _Writing(storage.database, batch, builder)
+    writing = _Writing(batch, Contents(storage.layout))
     for log_format, intake in sorted(batch.intakes.items()):
         for _, session in sorted(intake.sessions.items()):
             if session.new or session.has_new_order:
                 writing.session(log_format, intake, session)
-    prepared = iter([Commit(writing.history(), writing.run_rows(), builder.contents, batch.import_id, key_id)])
+    for finished in finish(writing.tasks):
+        writing.take(finished)
+    prepared = iter([Commit(writing.history(), writing.run_rows(), writing.contents, batch.import_id, key_id)])
 
     def prepare() -> Commit:
         # Places in runs were given by what the ledger held; if that is no longer so, the batch has to begin anew.
@@ -57,20 +75,42 @@ def write_batch(
     return writing.new_messages, writing.touched
 
 
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """A session whose runs are known; what they say of themselves is known when secrets are out."""
+
+    log_format: str
+    intake: SessionIntake
+    session: Session
+    shapes: list[RunShape]
+    run_ids: Mapping[str, str]
+    revisions: Mapping[str, int]
+
+
 class _Writing:
     """Rows of one commit, session by session."""
 
-    def __init__(self, database: Database, batch: Batch, builder: RowBuilder) -> None:
+    def __init__(self, batch: Batch, contents: Contents) -> None:
         self.new_messages = 0
         self.touched: set[str] = set()
-        self._database = database
+        self.tasks: list[SessionTask] = []
+        self.contents = contents
         self._batch = batch
-        self._builder = builder
-        self._copied: list[pl.DataFrame] = []
-        self._runs: list[dict[str, Any]] = []
+        self._shaped: list[_Shaped] = []
+        self._facts: dict[int, RunFacts] = {}
+        self._rows: list[pl.DataFrame] = []
+        self._retired: list[pl.DataFrame] = []
+        self._moved: list[Standing] = []
+        self._moved_ids: list[str] = []
+
+    def take(self, finished: Finished) -> None:
+        """Takes what a part of the tasks gave."""
+        self._rows.append(finished.rows)
+        self._facts |= finished.facts
+        self.contents.take(finished.kept)
 
     def session(self, log_format: str, intake: SessionIntake, session: Session) -> None:
-        fresh = {key: item_of_draft(new.draft, key, new.message_ids) for key, new in session.new.items()}
+        fresh = {key: item_of(new.record, key, new.message_ids) for key, new in session.new.items()}
         items = assembly.without_replaced_copies([*session.items, *fresh.values()])
         by_key = {item.key: item for item in items}
         sequences = [[_key_among(by_key, key) for key in sequence] for sequence in session.sequences]
@@ -95,34 +135,42 @@ class _Writing:
                         place.step, place.visible_from, place.parent_message_id,
                     )  # fmt: skip
         self._add_new(session, standings)
-        self._copy(session, standings)
+        moved = [message_id for message_id in standings if message_id in session.source_files]
+        self._moved += [standings[message_id] for message_id in moved]
+        self._moved_ids += moved
         self._retire(session, intake, set(run_ids.values()))
-        self._describe(log_format, session, shapes, run_ids, revisions, intake)
+        self._shaped.append(_Shaped(log_format, intake, session, shapes, run_ids, revisions))
 
     def _add_new(self, session: Session, standings: Mapping[str, Standing]) -> None:
+        records: list[PlacedRecord] = []
         for new in session.new.values():
             placed = [standings[message_id] for message_id in new.message_ids if message_id in standings]
+            records.append(PlacedRecord(new.record, new.key, new.message_ids, placed, new.state.path))
+            draft = new.record.draft
             if placed:
-                self._builder.add(new.draft, lineage(new.draft, new.key), new.message_ids, placed, new.state.path)
                 self.new_messages += len(placed)
                 self.touched.update(standing.run_id for standing in placed)
-            elif new.draft.embedded or new.draft.provisional:  # a better copy is there
-                new.state.recount(new.draft.record_type, Fate.ACCEPTED, Fate.DUPLICATE)
+            elif draft.embedded or draft.provisional:  # a better copy is there
+                new.state.recount(draft.record_type, Fate.ACCEPTED, Fate.DUPLICATE)
+        if records:
+            self.tasks.append(SessionTask(session.session_id, records))
 
-    def _copy(self, session: Session, standings: Mapping[str, Standing]) -> None:
+    def _copies(self) -> pl.DataFrame:
         """Rows that the ledger holds and that stand elsewhere now."""
-        moved = {mid: at for mid, at in standings.items() if mid in session.source_files}
-        if not moved:
-            return
-        places = pl.DataFrame([{"message_id": mid, **_fields(at)} for mid, at in moved.items()])
-        rows = self._database.frame("select * from current_history where session_id = $id", {"id": session.session_id})
-        kept = [n for n in tables.HISTORY.names if n not in places.columns or n in ("message_id", *_LABELS)]
-        rows = rows.select([n for n in kept if n in rows.columns])
-        copied = rows.join(places, on="message_id", how="inner", suffix="_now").with_columns(
+        fields = zip(*map(msgspec.structs.astuple, self._moved), strict=True)
+        places = pl.DataFrame(
+            [tables.HISTORY.series(name, values) for name, values in zip(_STANDING, fields, strict=True)]
+        ).with_columns(message_id=pl.Series(self._moved_ids, dtype=pl.String))
+        rows = self._batch.holdings.rows(sorted(places["session_id"].unique()))
+        kept = [
+            n for n in tables.HISTORY.names if n not in places.columns or n in ("session_id", "message_id", *_LABELS)
+        ]
+        copied = rows.select(kept).join(places, on=["session_id", "message_id"], how="inner", suffix="_now")
+        copied = copied.with_columns(
             pl.when(pl.col("import_id").is_null()).then(pl.col(name)).otherwise(pl.col(f"{name}_now")).alias(name)
             for name in _LABELS
         )
-        self._copied.append(copied.select(tables.HISTORY.names).cast(tables.HISTORY.types))
+        return copied.select(tables.HISTORY.names).cast(tables.HISTORY.types)
 
     def _retire(self, session: Session, intake: SessionIntake, living: set[str]) -> None:
         """A run that is there no longer gets a last revision that says so."""
@@ -138,59 +186,60 @@ class _Writing:
                 "part_trust_level": "TOOL_TRUSTED", "part_visibility": "INTERNAL_ONLY", "status": RETIRED,
                 "import_id": self._batch.import_id,
             }  # fmt: skip
-            self._copied.append(tables.HISTORY.frame([row]))
+            self._retired.append(tables.HISTORY.frame([row]))
 
-    def _describe(
-        self,
-        log_format: str,
-        session: Session,
-        shapes: list[RunShape],
-        run_ids: Mapping[str, str],
-        revisions: Mapping[str, int],
-        intake: SessionIntake,
-    ) -> None:
-        """Rows of ``runs``."""
+    def run_rows(self) -> pl.DataFrame:
+        """The rows of ``runs`` that say something new."""
+        described = [row for shaped in self._shaped for row in self._described(shaped)]
+        names = [name for name in described[0] if name not in ("recorded_at", "import_id")] if described else []
+        held = self._batch.holdings.runs(sorted({row["session_id"] for row in described})).iter_rows(named=True)
+        there = {row["run_id"]: tuple(row[name] for name in names) for row in held}
+        rows = [row for row in described if there.get(row["run_id"]) != tuple(row[name] for name in names)]
+        blank = dict.fromkeys(tables.RUNS.names)
+        return tables.RUNS.frame(blank | row for row in rows)
+
+    def _described(self, shaped: _Shaped) -> Iterator[dict[str, Any]]:
+        """What is known of each run of a session."""
+        session, intake, run_ids = shaped.session, shaped.intake, shaped.run_ids
         files = {mid: new.state.path for new in session.new.values() for mid in new.message_ids}
-        main = assembly.facts_of(shapes[0]) if shapes else RunFacts()
-        for shape in shapes:
+        for item in (item for shape in shaped.shapes for item in shape.items):
+            item.facts = self._facts.get(item.key, item.facts)
+        main = assembly.facts_of(shaped.shapes[0]) if shaped.shapes else RunFacts()
+        for shape in shaped.shapes:
             facts, run_id = assembly.facts_of(shape), run_ids[shape.run_key]
             first = shape.places[0].message_id if shape.places else ""
-            self._runs.append({
+            yield {
                 "session_id": session.session_id,
                 "run_id": run_id,
                 "run_date": intake.standing.get(run_id, (0, _run_date(shape)))[1],
-                "revision": revisions[run_id],
+                "revision": shaped.revisions[run_id],
                 "task_id": facts.task_id or main.task_id,
                 "title": facts.title,
                 "repository": facts.repository or main.repository or main.working_directory or facts.working_directory,
                 "branch": facts.branch or main.branch,
                 "working_directory": facts.working_directory or main.working_directory,
-                "agent": facts.agent or main.agent or log_format,
+                "agent": facts.agent or main.agent or shaped.log_format,
                 "agent_version": facts.agent_version or main.agent_version,
-                "parent_run_id": run_ids.get(shape.parent_run_key) if shape.parent_run_key is not None else None,
+                "parent_run_id": _parent_of(shape, facts, shaped),
                 "forked_at": shape.forked_at,
-                "relation": shape.relation.value if shape.relation else None,
-                "source_format": log_format,
+                "relation": str(shape.relation or RunRelation.FORK) if shape.relation or facts.parent_session else None,
+                "source_format": shaped.log_format,
                 "source_file": files.get(first) or session.source_files.get(first),
                 "recorded_at": self._batch.microseconds + self._batch.number,
                 "import_id": self._batch.import_id,
-            })  # fmt: skip
-
-    def run_rows(self) -> pl.DataFrame:
-        """The rows of ``runs`` that say something new."""
-        names = [name for name in self._runs[0] if name not in ("recorded_at", "import_id")] if self._runs else []
-        ids = sorted(row["run_id"] for row in self._runs)
-        held = self._database.frame(
-            "select * from latest_runs where list_contains($ids, run_id)", {"ids": ids}
-        ).iter_rows(named=True)
-        there = {row["run_id"]: tuple(row[name] for name in names) for row in held}
-        rows = [row for row in self._runs if there.get(row["run_id"]) != tuple(row[name] for name in names)]
-        blank = dict.fromkeys(tables.RUNS.names)
-        return tables.RUNS.frame(blank | row for row in rows)
+            }
 
     def history(self) -> pl.DataFrame:
         """All rows of ``history`` of this commit."""
-        return pl.concat([self._builder.history(), *self._copied])
+        copies = [self._copies()] if self._moved else []
+        return pl.concat([tables.HISTORY.empty(), *self._rows, *self._retired, *copies])
+
+
+def _parent_of(shape: RunShape, facts: RunFacts, shaped: _Shaped) -> str | None:
+    """The run that a run came from; of another session only the session is known here, and the view finds the run."""
+    if shape.parent_run_key is not None:
+        return shaped.run_ids.get(shape.parent_run_key)
+    return session_id(shaped.log_format, facts.parent_session) if facts.parent_session else None
 
 
 def run_id_of(log_format: str, session_id: str, run_key: str) -> str:
@@ -201,10 +250,6 @@ def run_id_of(log_format: str, session_id: str, run_key: str) -> str:
 def _key_among(items: Mapping[int, Item], key: int) -> int:
     """The key of a record, or that of the better copy that replaced it."""
     return key if key in items or key ^ PROVISIONAL not in items else key ^ PROVISIONAL
-
-
-def _fields(standing: Standing) -> dict[str, Any]:
-    return {name: getattr(standing, name) for name in Standing.__struct_fields__}
 
 
 def _run_date(shape: RunShape) -> str:

@@ -34,6 +34,7 @@ class Step:
         wrote: Parts that the model wrote in this call.
         came_back: Results of the calls that it asked for.
         beside: What the client or a hook noted meanwhile, for people only.
+        verdicts: Verdicts of checks that it asked for, or that were recorded by then (``verifier_results`` view).
     """
 
     number: int
@@ -43,6 +44,7 @@ class Step:
     wrote: pl.DataFrame
     came_back: pl.DataFrame
     beside: pl.DataFrame
+    verdicts: pl.DataFrame
 
     @property
     def visible_tokens(self) -> int:
@@ -58,14 +60,22 @@ class Replay:
         calls: Its model calls (``model_calls`` view), priced or not.
         inherited: Parts of the runs that it branched off from, up to the branch, the eldest run's first; visible from
             its first step on.
+        verdicts: Verdicts on its work (``verifier_results`` view).
     """
 
-    def __init__(self, parts: pl.DataFrame, calls: pl.DataFrame, inherited: pl.DataFrame | None = None) -> None:
+    def __init__(
+        self,
+        parts: pl.DataFrame,
+        calls: pl.DataFrame,
+        inherited: pl.DataFrame | None = None,
+        verdicts: pl.DataFrame | None = None,
+    ) -> None:
         own = parts.with_columns(inherited=pl.lit(1, pl.Int8)).sort(*_ORDER)
         if inherited is not None and inherited.height:
             before = inherited.with_columns(inherited=pl.lit(0, pl.Int8), visible_from=pl.lit(0, pl.Int32))
             own = pl.concat([before.select(own.columns), own])
         self._parts = own
+        self._verdicts = pl.DataFrame(schema={"step": pl.Int32}) if verdicts is None else verdicts
         self._calls = calls.filter(pl.col("step").is_not_null()).sort("step").to_dicts()
 
     def __len__(self) -> int:
@@ -97,6 +107,7 @@ class Replay:
             wrote=own.filter(pl.col("call_id") == call["call_id"]),
             came_back=here.filter(pl.col("visible_from") > at, pl.col("part_visibility").is_in(_MODEL_SEES)),
             beside=here.filter(~pl.col("part_visibility").is_in(_MODEL_SEES)),
+            verdicts=self._verdicts.filter(pl.col("step") == at),
         )
 
     def after(self) -> pl.DataFrame:

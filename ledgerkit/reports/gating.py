@@ -18,7 +18,6 @@ from ledgerkit.safety import visible_to
 
 _CALL_KEYS: Final = {"message_id": "message_id", "tool_call_id": "tool_call_id"}
 _DIFF_KEYS: Final = {"message_id": "message_id", "path": "path", "diff": "text"}
-_VERDICT_KEYS: Final = {"message_id": "message_id", "text": "text", "data": "data"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def seen_by(audience: Audience, report: RunReportInput) -> Seen:
     hidden = ordered.join(parts, on="part_id", how="anti", maintain_order="left")
     tool_calls = _visible(report.tool_calls, parts, PartType.TOOL_CALL, _CALL_KEYS)
     changes = _visible(report.file_changes, parts, PartType.DIFF, _DIFF_KEYS)
-    verdicts = _visible(report.verifier_results, parts, PartType.VERIFICATION, _VERDICT_KEYS)
+    verdicts, _ = visible_to(report.verifier_results, audience)
     return Seen(
         run=report.run,
         parts=parts,
@@ -73,7 +72,7 @@ def seen_by(audience: Audience, report: RunReportInput) -> Seen:
         calls=report.calls.sort("step", "call_id", nulls_last=True),
         children=report.children.sort("started_at", "run_id", nulls_last=True),
         file_changes=changes.sort("sequence_no", "path"),
-        verifier_results=verdicts.sort("sequence_no", "text"),
+        verifier_results=verdicts.sort("sequence_no", "check_no", "part_id"),
         withheld=withheld,
         withheld_parts=hidden.select("step", "kind", "part_visibility"),
         hidden_calls=report.tool_calls.height - tool_calls.height,

@@ -103,9 +103,12 @@ def failed_calls(seen: Seen, rows: int) -> Table:
 
 
 def verdict_counts(seen: Seen) -> Table:
-    """Verdicts by check."""
-    groups = seen.verifier_results.group_by("scope", "actor", "source", "verdict", maintain_order=True).agg(
-        pl.len().alias("count"), pl.col("created_at").max().alias("last")
+    """Verdicts by check: those that a source recorded, and those that were read from what calls printed."""
+    also = pl.when(pl.col("superseded_by").is_not_null()).then(pl.lit(", also recorded")).otherwise(pl.lit(""))
+    groups = (
+        seen.verifier_results.with_columns(source=pl.concat_str("source", also))
+        .group_by("scope", "actor", "source", "verdict", maintain_order=True)
+        .agg(pl.len().alias("count"), pl.col("created_at").max().alias("last"))
     )
     rows = [
         [
@@ -119,24 +122,32 @@ def verdict_counts(seen: Seen) -> Table:
         for row in groups.iter_rows(named=True)
     ]
     columns = [*left("Verdict"), Column("Check", wide=True), *left("Said by", "Source"), *right("Count"), *left("Last")]
-    return Table(columns, rows, empty="No verifier result is recorded for this audience.")
+    return Table(columns, rows, empty="No verdict is recorded or can be read, for this audience.")
 
 
 def verdict_texts(seen: Seen, length: int) -> list[Told]:
     """What verifiers said where they came to a verdict, failures first."""
-    steps = dict(seen.parts.select("message_id", "step").iter_rows())
-    decided = seen.verifier_results.filter(pl.col("verdict") != Verdict.INCONCLUSIVE.value).sort(
+    is_decided = pl.col("verdict") != Verdict.INCONCLUSIVE.value
+    decided = seen.verifier_results.filter(is_decided, pl.col("superseded_by").is_null()).sort(
         pl.col("verdict") != Verdict.FAILED.value, maintain_order=True
     )
     return [
         Told(
-            chips=[verdict_chip(row["verdict"]), chip(one_line(row["scope"], _LINE) or "check not recorded")],
-            step=steps.get(row["message_id"]),
+            chips=_verdict_chips(row),
+            step=row["step"],
             when=format_time(row["created_at"], unknown="no time recorded"),
             text=excerpt(row["text"], length) if row["text"] else indented(row["data"], length),
         )
         for row in decided.head(_TOLD).iter_rows(named=True)
     ]
+
+
+def _verdict_chips(row: dict[str, Any]) -> list[Cell]:
+    """A verdict, its check, its numbers, and whether somebody read it out of an output."""
+    counts = [f"{row[name]:,d} {name}" for name in ("failed", "errors", "passed", "skipped") if row[name]]
+    chips = [verdict_chip(row["verdict"]), chip(one_line(row["scope"], _LINE) or "check not recorded")]
+    chips += [chip(", ".join(counts))] if counts else []
+    return [*chips, chip("read from the output")] if row["source"] == "parsed" else chips
 
 
 def file_changes(seen: Seen, *, rows: int, length: int) -> list[FileChanges]:

@@ -128,7 +128,8 @@ def _outcome(seen: Seen) -> list[Cell]:
     outcome = seen.run["outcome"].item()
     if outcome is None:
         return [Cell("not recorded", tone="faint")]
-    about_run = seen.verifier_results.filter((pl.col("scope") == "run") & (pl.col("verdict") == outcome))
+    recorded = seen.verifier_results.filter(pl.col("source") == "recorded")
+    about_run = recorded.filter((pl.col("scope") == "run") & (pl.col("verdict") == outcome))
     return [verdict_chip(outcome)] if about_run.height else [Cell("not for this audience", tone="faint")]
 
 

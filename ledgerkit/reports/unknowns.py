@@ -23,6 +23,7 @@ _NEVER_RECORDED: Final = {
     MessageKind.APPROVAL_DECISION: "No approval decision is recorded; whether anybody was asked is not known.",
     MessageKind.VERIFIER_RESULT: "No verifier result is recorded: nothing here says that the work was checked.",
 }
+_ONLY_PARSED: Final = "No verifier result is recorded; verdicts are read from what shell calls printed."
 _ALWAYS: Final = (
     "Tool schemas, the permission profile and the task contract are not part of agent logs; tokens that they took are "
     "inside the input tokens of each step.",
@@ -85,7 +86,10 @@ def limits_note(limits: ReportLimits, length: int) -> str:
 def record_notes(report: RunReportInput) -> list[str]:
     """What is not recorded in this run, and what never is."""
     present = set(report.parts["kind"].drop_nulls())
-    return [*(text for kind, text in _NEVER_RECORDED.items() if kind.value not in present), *_ALWAYS]
+    missing = {kind: text for kind, text in _NEVER_RECORDED.items() if kind.value not in present}
+    if MessageKind.VERIFIER_RESULT in missing and (report.verifier_results["source"] == "parsed").any():
+        missing[MessageKind.VERIFIER_RESULT] = _ONLY_PARSED
+    return [*missing.values(), *_ALWAYS]
 
 
 def _columns() -> list[Column]:

@@ -6,6 +6,7 @@ Text up to 64 KiB stands in its row; a longer one becomes an artifact, and the r
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
@@ -13,31 +14,33 @@ import polars as pl
 from ledgerkit import tables
 from ledgerkit.protocol.vocabulary import ArtifactLabel
 from ledgerkit.store.database import Database
-from ledgerkit.store.layout import Layout
+from ledgerkit.store.layout import ContentKey, Layout
 
 INLINE_BYTES: Final = 64 * 1024
 HEAD_CHARS: Final = 4_096
 PLACEHOLDER_START: Final = b"[REDACTED_SECRET:"
 """How what stands in the place of a secret begins."""
+Kept = tuple[bytes, str, ArtifactLabel]
+"""A content, its media type and its label."""
 
 
 class Contents:
     """Collects the artifacts of one commit.
 
     Args:
-        layout: Where things are.
+        ids: Gives contents their ids: the ledger's layout, or its key alone.
         is_scanned: Contents whose label nobody gives were scanned for secrets: they are safe, or redacted if a
             placeholder stands in them.
     """
 
-    def __init__(self, layout: Layout, *, is_scanned: bool = False) -> None:
-        self._layout = layout
+    def __init__(self, ids: Layout | ContentKey, *, is_scanned: bool = False) -> None:
+        self._ids = ids
         self._is_scanned = is_scanned
-        self._kept: dict[str, tuple[bytes, str, ArtifactLabel]] = {}
+        self._kept: dict[str, Kept] = {}
 
     def content_id(self, content: bytes | str) -> str:
         """Keyed hash of a content."""
-        return self._layout.content_id(content)
+        return self._ids.content_id(content)
 
     def keep(self, content: bytes, media_type: str, label: ArtifactLabel | None = None) -> str:
         """Keeps a content as an artifact.
@@ -50,6 +53,16 @@ class Contents:
         content_id = self.content_id(content)
         self._kept.setdefault(content_id, (content, media_type, label or self._label_of(content)))
         return content_id
+
+    @property
+    def kept(self) -> Mapping[str, Kept]:
+        """What was kept, by content id: content, media type and label."""
+        return self._kept
+
+    def take(self, kept: Mapping[str, Kept]) -> None:
+        """Takes up what others have kept; of two of one id the first one counts."""
+        for content_id, one in kept.items():
+            self._kept.setdefault(content_id, one)
 
     def _label_of(self, content: bytes) -> ArtifactLabel:
         if not self._is_scanned:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
@@ -17,7 +18,10 @@ import polars.selectors as cs
 
 from ledgerkit import errors, tables
 from ledgerkit.store import views
+from ledgerkit.store.derived import Derived
+from ledgerkit.store.derivedfiles import FOLDER as DERIVED_FOLDER
 from ledgerkit.store.layout import Layout
+from ledgerkit.store.origins import fill_origins
 from ledgerkit.store.readonly import refuse_writes
 from ledgerkit.store.runheads import RunHead
 
@@ -52,6 +56,23 @@ _DESCRIBED: Final = """
 _NO_RUNS: Final = pl.DataFrame(schema={"session_id": pl.String, "run_id": pl.String})
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the views show at one moment, whatever happens meanwhile.
+
+    Attributes:
+        cursor: Sees this moment and no other.
+        version: Version of ``history``.
+        is_journaled: Whether a journal holds messages (``journaled_history``).
+        shown: Names the moment.
+    """
+
+    cursor: duckdb.DuckDBPyConnection
+    version: int
+    is_journaled: bool
+    shown: object
+
+
 class Database:
     """Queries over one ledger."""
 
@@ -63,8 +84,10 @@ class Database:
         self._sources: dict[str, str] = {}
         self._shown: object = None
         self._copied = -1
+        self._is_journaled = False
         self._is_closed = False
         self._connection = _sandboxed(layout)
+        self._derived = Derived(layout, self)
 
     def query(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """Runs one query of a user.
@@ -96,17 +119,38 @@ class Database:
         self._refresh_sealed()
         return self._run(sql, parameters, self._refresh_sealed)
 
+    @property
+    def mutex(self) -> AbstractContextManager[object]:
+        """Held while what the views show is changed."""
+        return self._store.mutex
+
+    @property
+    def is_past(self) -> bool:
+        """Whether this is an earlier state of the ledger."""
+        return self._journals is None
+
+    @property
+    def derived(self) -> Derived:
+        """The derived tables."""
+        return self._derived
+
     def _run(
         self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None, refresh: Callable[[], None]
     ) -> pl.DataFrame:
         for attempt in range(_ATTEMPTS):
             try:
                 return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
-            except duckdb.IOException:
+            except duckdb.CatalogException as error:
+                if (name := self._derived.missing(error)) is None or attempt == _ATTEMPTS - 1:
+                    raise
+                self._derived.fill(name)
+            except duckdb.IOException as error:
                 # An erasure took a file away after its name was read; the newest version does without it.
-                before = self._versions
+                before, is_derived = self._versions, f"/{DERIVED_FOLDER}/" in str(error)
+                if is_derived:
+                    self.forget_derived()
                 refresh()
-                if before == self._versions or attempt == _ATTEMPTS - 1:
+                if (before == self._versions and not is_derived) or attempt == _ATTEMPTS - 1:
                     raise
         raise AssertionError("unreachable")
 
@@ -118,8 +162,40 @@ class Database:
         """
         if name not in tables.VIEWS:
             raise errors.UnknownNameError.among("table", name, tables.VIEWS)
+        if name in views.OVER_DERIVED:  # its rows are few, and a lazy one could meet a table that is being filled
+            return self.frame(f"from {name}").lazy()
         self.refresh()
         return _utc(self._connection.cursor().sql(f"from {name}").pl(lazy=True))
+
+    @contextmanager
+    def moment(self) -> Generator[Moment]:
+        """The newest state, held for as long as it is looked at."""
+        with self._store.mutex:
+            self.refresh()
+            cursor = self._connection.cursor()
+            cursor.execute("begin")
+            cursor.execute("select 1 from open_runs").fetchall()  # what a transaction sees is what it first sees
+            moment = Moment(cursor, self._versions["history"], self._is_journaled, self._shown)
+        try:
+            yield moment
+        finally:
+            cursor.execute("rollback")
+            cursor.close()
+
+    @contextmanager
+    def changing(self, moment: Moment) -> Generator[duckdb.DuckDBPyConnection | None]:
+        """The connection, to change what is shown all at once; ``None`` if another moment is shown already."""
+        with self._store.mutex:
+            if self._shown is not moment.shown:
+                yield None
+                return
+            with self._at_once():
+                yield self._connection
+
+    def forget_derived(self) -> None:
+        """Takes derived tables away; the next query that needs one looks at its files again."""
+        with self._store.mutex, self._at_once():
+            self._derived.take_away(self._connection)
 
     def refresh(self) -> None:
         """Makes the views see the newest version of each table, and what stands in journals.
@@ -172,25 +248,28 @@ class Database:
     def _show(self) -> None:
         """Makes the stored tables show what is committed and what stands in journals, at one moment."""
         with self._at_once():
-            self._fill_cached(is_journaled=self._show_stored())
+            self._is_journaled = self._show_stored()
+            self._fill_cached(is_journaled=self._is_journaled)
             if self._shown is None:
+                self._derived.stand_in(self._connection, lambda table: f"select {_blank(table.stored)} where false")
                 self._define_views()
             else:
                 self._fill_copies()
+            self._derived.take_away(self._connection)
 
     def _show_stored(self) -> bool:
         """Shows the stored tables; whether a journal holds messages."""
         rows: Mapping[str, pl.DataFrame] = {}
         if self._journals is None:
-            self._keep("open_runs", _NO_RUNS)
+            self.keep("open_runs", _NO_RUNS)
         else:
             open_runs = self._journals.open_runs
-            self._keep("open_runs", open_runs)
+            self.keep("open_runs", open_runs)
             rows = self._journals.rows(self._store.known_transaction, *self._sealed_ends(open_runs))
         for name in tables.TABLES:
             union = ""
             if name in rows and rows[name].height:
-                self._keep(f"journaled_{name}", rows[name])
+                self.keep(f"journaled_{name}", rows[name])
                 union = f" union all by name from journaled_{name}"
             self._connection.execute(f"create or replace view stored_{name} as {self._sources[name]}{union}")
         return "history" in rows and rows["history"].height > 0
@@ -204,7 +283,7 @@ class Database:
             more = f" union all by name {sql.format('journaled_history')}" if is_journaled else ""
             self._connection.execute(f"create or replace table {name} as from sealed_{name}{more}")
 
-    def _keep(self, name: str, frame: pl.DataFrame) -> None:
+    def keep(self, name: str, frame: pl.DataFrame) -> None:
         """Keeps a frame as a table in memory."""
         self._connection.register("arriving", frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
         self._connection.execute(f"create or replace table {name} as from arriving")
@@ -231,6 +310,7 @@ class Database:
                 self._connection.execute(f"insert into shared_records {views.SHARED_RECORDS.format(number)}")
             self._connection.execute("drop table records")
             self._connection.execute(f"create or replace table copies as {views.COPIES}")
+            fill_origins(self._connection)
             self._copied = self._versions["history"]
 
     def _define_views(self) -> None:
@@ -296,7 +376,7 @@ def _sandboxed(layout: Layout) -> duckdb.DuckDBPyConnection:
 
 def _source(table: tables.Table, files: list[str], *, is_uniform: bool) -> str:
     """The live files of a table as a query; a column that a file lacks is null."""
-    blank = ", ".join(f'null::{_sql_type(c.type)} as "{c.name}"' for c in table.columns)
+    blank = _blank(table)
     if not files:
         return f"select {blank} where false"
     listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
@@ -306,6 +386,10 @@ def _source(table: tables.Table, files: list[str], *, is_uniform: bool) -> str:
         return f"select {columns} from read_parquet([{listed}], {hive})"  # noqa: S608
     read = f"read_parquet([{listed}], {hive}, union_by_name = true)"
     return f"select {columns} from (select {blank} where false union all by name from {read})"  # noqa: S608
+
+
+def _blank(table: tables.Table) -> str:
+    return ", ".join(f'null::{_sql_type(c.type)} as "{c.name}"' for c in table.columns)
 
 
 def _sql_type(kind: PolarsDataType) -> str:

@@ -2,7 +2,8 @@
 
 A record of the erasure is committed first: a message of its own in the ledger's run of erasures, which names the
 messages. Then the files that hold them are rewritten: their content columns and salts become null, hashes stay. Old
-files, journals and snapshots that hold the content are removed, and with them earlier states of these partitions.
+files, journals, snapshots and derived rows that hold the content are removed, and with them earlier states of these
+partitions.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from ledgerkit.protocol.parts import JsonPart
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Visibility
 from ledgerkit.store.committing import Commit, write_commit
 from ledgerkit.store.contents import Contents
+from ledgerkit.store.derivedfiles import LOCK as DERIVED_LOCK
+from ledgerkit.store.derivedfiles import forget_sessions
 from ledgerkit.store.journal import JournalHeader, read_journal
 from ledgerkit.store.journaled import run_row, sealed_mark
 from ledgerkit.store.locking import COMMIT_LOCK, MAINTENANCE_LOCK, RunLock, exclusive, is_recorded
@@ -214,7 +217,9 @@ def _clean_up(storage: Storage, dates: Sequence[str], sessions: Sequence[str]) -
     files = remove_dead_files(storage, "history", dates)
     for name in ("runs", "artifacts", "snapshots"):
         files += remove_dead_files(storage, name, [""])
-    return len(files) + len(_without_journals(storage, sessions))
+    with exclusive(storage.layout, DERIVED_LOCK):
+        derived = forget_sessions(storage.layout, sessions)
+    return derived + len(files) + len(_without_journals(storage, sessions))
 
 
 def _unused_artifacts(storage: Storage, held: pl.DataFrame) -> list[str]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+import polars as pl
+
 from ledgerkit import tables
 from ledgerkit.store.integrity.checkpoints import Checkpoint
 from ledgerkit.store.integrity.tree import Tree
 from ledgerkit.store.storage import Storage
 
 _LAST: Final = "select * from sealed_checkpoints order by tree_size desc, runs_size desc, created_at desc limit 1"
-_LEAVES: Final = """
-    select leaf_hash from sealed_history where part_index = 0 and leaf_index >= $begin order by leaf_index
-"""
-_RUN_LEAVES: Final = "select row_hash from sealed_runs where leaf_index >= $begin order by leaf_index"
 
 
 def last_checkpoint(storage: Storage) -> Checkpoint | None:
@@ -44,9 +42,8 @@ def checkpoint(storage: Storage, *, now: datetime) -> Checkpoint:
     row = _last(storage)
     messages, runs = _tree(row, "tree_size", "frontier"), _tree(row, "runs_size", "runs_frontier")
     before = (messages.size, runs.size)
-    frame = storage.database.sealed
-    messages.extend(frame(_LEAVES, {"begin": messages.size})["leaf_hash"])
-    runs.extend(frame(_RUN_LEAVES, {"begin": runs.size})["row_hash"])
+    messages.extend(_leaves(storage, "history", "leaf_hash", messages.size))
+    runs.extend(_leaves(storage, "runs", "row_hash", runs.size))
     if row is not None and before == (messages.size, runs.size):
         return checkpoint_of(storage.layout.origin, row)
     made = Checkpoint(
@@ -66,6 +63,17 @@ def checkpoint(storage: Storage, *, now: datetime) -> Checkpoint:
     mark = f"ledgerkit/checkpoint/{made.size}/{made.runs_size}"
     storage.store.append("checkpoints", tables.CHECKPOINTS.frame([kept]), {mark: 1})
     return made
+
+
+def _leaves(storage: Storage, table: str, column: str, begin: int) -> pl.Series:
+    """The leaves of a table from a place on, in their order. Files that end before it are left closed."""
+    found = [pl.DataFrame(schema={"leaf_index": tables.INT, column: tables.BYTES})]
+    for file in storage.store.live_files(table):
+        end = file.ranges.get("leaf_index", (None, None))[1]
+        if end is None or end >= begin:
+            path = storage.store.fetch(table, file.path)
+            found.append(pl.read_parquet(path, columns=["leaf_index", column], glob=False, hive_partitioning=False))
+    return pl.concat(found).filter(pl.col("leaf_index") >= begin).sort("leaf_index")[column]
 
 
 def _last(storage: Storage) -> dict[str, Any] | None:

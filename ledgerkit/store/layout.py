@@ -40,6 +40,18 @@ class _Marker(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
+class ContentKey:
+    """Gives contents their ids: all that a worker in another process needs of a ledger."""
+
+    key: bytes
+
+    def content_id(self, content: bytes | str) -> str:
+        """Keyed hash of a content, 32 hexadecimal digits."""
+        raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+        return hashlib.blake2b(raw, key=self.key, digest_size=_ID_BYTES).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """An existing ledger.
 
@@ -80,8 +92,7 @@ class Layout:
 
     def content_id(self, content: bytes | str) -> str:
         """Keyed hash of a content, 32 hexadecimal digits."""
-        raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-        return hashlib.blake2b(raw, key=self.key, digest_size=_ID_BYTES).hexdigest()
+        return ContentKey(self.key).content_id(content)
 
 
 def is_ledger(at: Where) -> bool:

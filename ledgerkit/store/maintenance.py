@@ -11,8 +11,10 @@ from typing import Any, Final
 import polars as pl
 
 from ledgerkit import errors
+from ledgerkit.store import derivedfiles
 from ledgerkit.store.delta import LiveFile, StaleHeadError
 from ledgerkit.store.deltalog import actions_of
+from ledgerkit.store.derivedfiles import LOCK as DERIVED_LOCK
 from ledgerkit.store.journal import keep_damaged, read_journal
 from ledgerkit.store.locking import COMMIT_LOCK, MAINTENANCE_LOCK, RunLock, exclusive
 from ledgerkit.store.rewriting import rewrite
@@ -113,6 +115,8 @@ def _partition(file: LiveFile) -> str:
 def vacuum(storage: Storage, *, hours: int = RETENTION_HOURS, dry_run: bool = False) -> pl.DataFrame:
     """Removes files that no version younger than some hours uses, and those that a crash left behind.
 
+    Files of derived tables go if an earlier version of their extractor wrote them.
+
     Versions that need them can no longer be opened with ``as_of``.
 
     Returns:
@@ -132,11 +136,16 @@ def vacuum(storage: Storage, *, hours: int = RETENTION_HOURS, dry_run: bool = Fa
             gone += [(name, path, place.size(f"{name}/{path}")) for path in there]
             for path in () if dry_run else there:
                 place.remove(f"{name}/{path}")
+        with exclusive(storage.layout, DERIVED_LOCK):
+            for name, path in derivedfiles.outdated(storage.layout):
+                gone.append((name, f"{path.parent.name}/{path.name}", path.stat().st_size))
+                if not dry_run:
+                    path.unlink()
     return pl.DataFrame(gone, {"table": pl.String, "file": pl.String, "bytes": pl.Int64}, orient="row")
 
 
 def info(storage: Storage) -> pl.DataFrame:
-    """The stored tables: ``table, version, files, rows, bytes, leaves, partitions``."""
+    """The stored and derived tables: ``table, version, files, rows, bytes, leaves, partitions``."""
     rows: list[dict[str, Any]] = []
     for name in TABLES:
         files = storage.store.live_files(name)
@@ -149,7 +158,8 @@ def info(storage: Storage) -> pl.DataFrame:
             "leaves": storage.store.size(name) if name in ("history", "runs") else None,
             "partitions": len({_partition(file) for file in files}),
         })  # fmt: skip
-    return pl.DataFrame(rows)
+    rows += [{**facts, "leaves": None, "partitions": None} for facts in storage.database.derived.facts()]
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def commits(storage: Storage, name: str = "history", limit: int | None = None) -> pl.DataFrame:

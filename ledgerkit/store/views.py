@@ -178,7 +178,7 @@ RUNS: Final = """
             count(distinct message_id) filter (error_category = 'unknown_record') as unknown_records
         from current_history group by session_id, run_id
     ), asked as (
-        select session_id, run_id, arg_min(left(text, 500), sequence_no) as task
+        select session_id, run_id, any_value(left(text, 500) order by sequence_no, part_index) as task
         from current_history where kind = 'USER_TASK' and text is not null group by session_id, run_id
     ), compacted as (
         select session_id, run_id, count(*) as compactions from current_history
@@ -186,7 +186,7 @@ RUNS: Final = """
             or (part_type = 'json' and data->>'$.note' = 'compaction'))
         group by session_id, run_id
     ), judged as (
-        select session_id, run_id, arg_max(status, sequence_no) as outcome from current_history
+        select session_id, run_id, last(status order by sequence_no, part_index) as outcome from current_history
         where kind = 'VERIFIER_RESULT' and part_type = 'verification' and data->>'$.scope' = 'run'
             and part_trust_level in ('PLATFORM_TRUSTED', 'ORG_TRUSTED', 'USER_TRUSTED', 'TOOL_TRUSTED')
         group by session_id, run_id
@@ -208,34 +208,79 @@ RUNS: Final = """
         from tool_calls group by session_id, run_id
     )
     select s.session_id, s.run_id, r.task_id, r.title, r.repository, r.branch, r.working_directory, r.agent,
-        r.agent_version, r.parent_run_id, r.forked_at, r.relation, r.source_format, r.source_file,
+        r.agent_version, coalesce(o.parent_run_id, r.parent_run_id) as parent_run_id,
+        coalesce(o.forked_at, r.forked_at) as forked_at, r.relation, r.source_format, r.source_file,
         coalesce(m.models, []) as models, s.started_at, s.finished_at,
         epoch_us(s.finished_at - s.started_at) / 1e6 as duration_s, s.messages, coalesce(c.steps, 0) as steps,
         coalesce(t.tool_calls, 0) as tool_calls, coalesce(t.failed_tool_calls, 0) as failed_tool_calls,
         coalesce(t.pending_tool_calls, 0) as pending_tool_calls, s.errors, s.unknown_records,
         coalesce(k.compactions, 0) as compactions, c.input_tokens, c.cache_read_tokens, c.output_tokens,
         j.outcome, a.task
-    from spans s left join latest_runs r using (session_id, run_id) left join calls c using (session_id, run_id)
+    from spans s left join latest_runs r using (session_id, run_id) left join origins o using (session_id, run_id)
+        left join calls c using (session_id, run_id)
         left join models m using (session_id, run_id) left join tools t using (session_id, run_id)
         left join asked a using (session_id, run_id) left join compacted k using (session_id, run_id)
         left join judged j using (session_id, run_id)
 """
 
 SESSIONS: Final = """
-    select session_id, count(*) as runs, any_value(agent order by started_at) as agent,
-        arg_min(repository, started_at) filter (relation is null) as repository,
-        arg_min(branch, started_at) filter (relation is null) as branch,
+    select session_id, count(*) as runs, any_value(agent order by started_at, run_id) as agent,
+        any_value(repository order by started_at, run_id) filter (relation is null or relation = 'fork') as repository,
+        any_value(branch order by started_at, run_id) filter (relation is null or relation = 'fork') as branch,
         min(started_at) as started_at, max(finished_at) as updated_at,
         if(session_id in (select session_id from open_runs), 'open', 'closed') as status,
-        sum(messages)::bigint as messages, sum(steps)::bigint as steps, any_value(title order by started_at) as title,
-        arg_min(task, started_at) filter (relation is null) as task
+        sum(messages)::bigint as messages, sum(steps)::bigint as steps, any_value(title order by started_at, run_id) as title,
+        any_value(task order by started_at, run_id) filter (relation is null or relation = 'fork') as task
     from runs group by session_id
 """
 
+# What a source recorded, and what was read from the output of shell calls. Where a source recorded a check of a call,
+# what was read from the same call is marked: the check of that tool if the record names one, else all of the call.
+# A verdict on the whole run is another statement than one of its checks, and supersedes none.
 VERIFIER_RESULTS: Final = """
-    select session_id, run_id, sequence_no, message_id, created_at, actor, status as verdict, 'recorded' as source,
-        coalesce(data->>'$.scope', data->>'$.check') as scope, part_trust_level, text, data
-    from current_history where kind = 'VERIFIER_RESULT' and part_type = 'verification'
+    with recorded as (
+        select session_id, run_id, sequence_no, message_id, part_id, step, created_at, actor, status as verdict,
+            'recorded' as source, coalesce(data->>'$.scope', data->>'$.check') as scope, data->>'$.check' as check_name,
+            data->>'$.command' as command, tool_call_id, try_cast(data->>'$.counts.passed' as bigint) as passed,
+            try_cast(data->>'$.counts.failed' as bigint) as failed,
+            try_cast(data->>'$.counts.errors' as bigint) as errors,
+            try_cast(data->>'$.counts.skipped' as bigint) as skipped,
+            try_cast(data->'$.failing' as varchar[]) as failing,
+            try_cast(data->>'$.exit_code' as bigint) as exit_code,
+            evidence_refs, part_trust_level, part_visibility, text, data
+        from current_history where kind = 'VERIFIER_RESULT' and part_type = 'verification'
+    ), calls as (
+        select session_id, run_id, sequence_no, message_id, lower(check_name) as check_name, tool_call_id, null as call
+        from recorded where tool_call_id is not null and scope is distinct from 'run'
+        union all by name
+        select session_id, run_id, sequence_no, message_id, lower(check_name) as check_name,
+            split_part(unnest(evidence_refs), '#', 1) as call
+        from recorded where scope is distinct from 'run'
+    ), parsed as (
+        select d.*, split_part(evidence_refs[1], '#', 1) as call,
+            list(lower(tool)) over (partition by session_id, run_id, tool_call_id) as tools
+        from derived_parsed_checks d
+    ), superseded as (
+        select p.session_id, p.run_id, p.row, arg_min(c.message_id, c.sequence_no) as superseded_by
+        from parsed p join calls c on p.session_id = c.session_id and p.run_id = c.run_id
+            and (p.tool_call_id = c.tool_call_id or p.call = c.call)
+        where c.check_name is null or c.check_name = lower(p.tool) or not list_contains(p.tools, c.check_name)
+        group by all
+    )
+    select * exclude (check_name), message_id in (select message_id from copies) as is_copy from recorded
+    union all by name
+    select p.* exclude (state, row, part_index, call, call_visibility, tools), s.superseded_by, h.part_id, h.created_at,
+        p.tool as actor, trim(p.tool || ' ' || p.targets) as scope, h.part_trust_level,
+        ['MODEL_VISIBLE', 'REDACTED', 'HUMAN_VISIBLE', 'AUDIT_ONLY', 'INTERNAL_ONLY'][greatest(
+            list_position(['MODEL_VISIBLE', 'REDACTED', 'HUMAN_VISIBLE', 'AUDIT_ONLY', 'INTERNAL_ONLY'],
+                h.part_visibility),
+            list_position(['MODEL_VISIBLE', 'REDACTED', 'HUMAN_VISIBLE', 'AUDIT_ONLY', 'INTERNAL_ONLY'],
+                call_visibility))] as part_visibility, h.text,
+        p.message_id in (select message_id from copies) as is_copy
+    from parsed p join current_history h on p.session_id = h.session_id and p.run_id = h.run_id
+            and p.message_id = h.message_id and p.part_index = h.part_index
+        left join superseded s on p.session_id = s.session_id and p.run_id = s.run_id and p.row = s.row
+    where h.erased is null
 """
 
 FILE_CHANGES: Final = """
@@ -265,6 +310,9 @@ REDACTIONS: Final = """
 """
 
 SNAPSHOTS: Final = "select * from stored_snapshots"
+
+OVER_DERIVED: Final = frozenset({"verifier_results"})
+"""Views that need a derived table."""
 
 INTERNAL_VIEWS: Final[dict[str, str]] = {
     "current_history": CURRENT,

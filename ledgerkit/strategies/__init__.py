@@ -13,6 +13,7 @@ from ledgerkit.strategies.eligibility import Absence
 from ledgerkit.strategies.excerpts import HeadTail, excerpt_text
 from ledgerkit.strategies.frames import RunFrames
 from ledgerkit.strategies.measures import Measures, measure
+from ledgerkit.strategies.needed import EvidenceFirst
 from ledgerkit.strategies.observations import LastObservations
 from ledgerkit.strategies.parts import reference_text, run_frames
 from ledgerkit.strategies.placements import PLACEMENTS, Projection, change_at, end_at, merge_equal
@@ -29,6 +30,7 @@ __all__ = [
     "CacheRules",
     "Chain",
     "ClearAt",
+    "EvidenceFirst",
     "FullHistory",
     "HeadTail",
     "LastObservations",

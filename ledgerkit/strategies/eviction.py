@@ -44,7 +44,7 @@ def leaving_steps(rows: Candidates, grid: StepGrid, limits: Ints) -> Ints:
     Args:
         rows: The rows.
         grid: Steps of the groups.
-        limits: Tokens allowed at each slot of the grid; never rising within a group.
+        limits: Tokens allowed at each slot of the grid.
 
     Returns:
         Steps, shape (n,): the number of the group's steps where a row never has to leave, less than or equal to
@@ -57,12 +57,16 @@ def leaving_steps(rows: Candidates, grid: StepGrid, limits: Ints) -> Ints:
     end = np.cumsum(count)
     shrinking = _marked(rows.group[rows.ends < grid.steps[rows.group]], grid)
     disordered = _marked(rows.group[1:][_is_disordered(rows)], grid) & ~shrinking
-    if disordered.any():
-        walk = _Walk(rows, grid, limits, end - count, np.where(disordered, end, end - count), leaves)
+    rising = _marked(grid.run[1:][(limits[1:] > limits[:-1]) & grid.is_step[1:] & grid.is_step[:-1]], grid)
+    no_room = _marked(grid.run[(limits < 0) & grid.is_step], grid)  # what has not entered cannot be pushed out
+    by_steps = shrinking | (disordered & rising) | no_room
+    walked = disordered & ~by_steps
+    if walked.any():
+        walk = _Walk(rows, grid, limits, end - count, np.where(walked, end, end - count), leaves)
         while walk.groups.size:
             walk.advance()
     leaves = _over_units(rows, leaves)
-    for group in np.flatnonzero(shrinking):
+    for group in np.flatnonzero(by_steps & (count > 0)):
         there = slice(end[group] - count[group], end[group])
         leaves[there] = _by_steps(rows, there, limits[grid.first[group] : grid.first[group + 1] - 1])
     return leaves
@@ -75,13 +79,13 @@ def _marked(groups: Ints, grid: StepGrid) -> npt.NDArray[np.bool_]:
 
 
 def _by_steps(rows: Candidates, there: slice, limits: Ints) -> Ints:
-    """Step by step, for a group whose rows end of themselves (what a strategy before has changed or taken out)."""
+    """Step by step, for a group in which rows end of themselves or limits rise: a strategy before has made room."""
     keys, unit = np.unique(rows.key[there], return_inverse=True)
     entering, ending = rows.enters[there], rows.ends[there]
     in_order, out_order = np.argsort(entering, kind="stable"), np.argsort(ending, kind="stable")
     starts = np.searchsorted(entering[in_order], np.arange(limits.size + 1))
     stops = np.searchsorted(ending[out_order], np.arange(limits.size + 1))
-    held, tokens = np.zeros(keys.size, np.int64), rows.tokens[there]
+    held, standing, tokens = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64), rows.tokens[there]
     leaves = np.full(keys.size, limits.size, np.int64)
     floor = total = 0
     for step, limit in enumerate(limits.tolist()):
@@ -89,11 +93,14 @@ def _by_steps(rows: Candidates, there: slice, limits: Ints) -> Ints:
         going = out_order[stops[step] : stops[step + 1]]
         np.add.at(held, unit[coming], tokens[coming])
         np.subtract.at(held, unit[going], tokens[going])
+        np.add.at(standing, unit[coming], 1)
+        np.subtract.at(standing, unit[going], 1)
         total += int(tokens[coming][unit[coming] >= floor].sum() - tokens[going][unit[going] >= floor].sum())
-        while floor < keys.size and total > limit:
-            total -= int(held[floor])
-            leaves[floor] = step
-            floor += 1
+        while total > limit and (present := np.flatnonzero(standing[floor:])).size:
+            lowest = floor + int(present[0])
+            total -= int(held[lowest])
+            leaves[floor : lowest + 1] = step
+            floor = lowest + 1
     return leaves[unit]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ledgerkit.tables.derived import DERIVED, PARSED_CHECKS, DerivedTable
 from ledgerkit.tables.schema import (
     BYTES,
     FLAG,
@@ -35,12 +36,14 @@ __all__ = [
     "ARTIFACTS",
     "BYTES",
     "CHECKPOINTS",
+    "DERIVED",
     "FLAG",
     "HISTORY",
     "IMPORTS",
     "INT",
     "LAYOUT_VERSION",
     "MONEY",
+    "PARSED_CHECKS",
     "REAL",
     "REDACTIONS",
     "RUNS",
@@ -52,6 +55,7 @@ __all__ = [
     "TIME",
     "VIEWS",
     "Column",
+    "DerivedTable",
     "Role",
     "Table",
     "View",

@@ -74,6 +74,10 @@ class Table:
         """Columns as a frame of this table; times may be microseconds since 1970."""
         return pl.DataFrame([_series(c, columns[c.name]) for c in self.columns])
 
+    def series(self, name: str, values: Sequence[Any]) -> pl.Series:
+        """The values of one column; times may be microseconds since 1970."""
+        return _series(next(c for c in self.columns if c.name == name), values)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Column names in declared order."""

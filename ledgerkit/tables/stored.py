@@ -143,7 +143,11 @@ RUN_FACTS = (
     _content("working_directory", TEXT, "Working directory at the start of the run."),
     Column("agent", TEXT, "The agent program."),
     Column("agent_version", TEXT, "Its version at the start of the run."),
-    Column("parent_run_id", TEXT, "Run that this one came from."),
+    Column(
+        "parent_run_id",
+        TEXT,
+        "Run that this one came from; where the ledger does not hold it, the session that the log names.",
+    ),
     Column("forked_at", TEXT, "Message of the parent run where it branched off."),
     Column("relation", TEXT, "How it came from its parent: subagent, rewind, fork, retry, compaction."),
     Column("source_format", TEXT, "Log format, or 'recorder' for runs recorded live."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ledgerkit.tables.derived import PARSED_CHECKS
 from ledgerkit.tables.schema import FLAG, INT, REAL, SMALL_INT, TEXT, TEXTS, TIME, Column, View
 from ledgerkit.tables.stored import (
     IMPORTS,
@@ -18,6 +19,7 @@ from ledgerkit.tables.stored import (
 )
 
 _WHOLE_RUN = Column("is_copy", FLAG, "True where another session holds the original of this record (a fork's history).")
+_PARSED = {column.name: column for column in PARSED_CHECKS.columns}
 
 VIEWS: Final[dict[str, View]] = {
     v.name: v
@@ -151,17 +153,29 @@ VIEWS: Final[dict[str, View]] = {
         ),
         View(
             "verifier_results",
-            "a verdict on work, and where it comes from",
+            "a verdict on work, recorded by a source or read from what a shell call printed; `source` says which",
             (
                 *MESSAGE_KEYS,
+                Column("part_id", TEXT, "The part that says it: the record, or the result of the call."),
+                Column("step", SMALL_INT, "Model call that asked for the check; of a recorded verdict, its own step."),
                 Column("created_at", TIME, "When."),
-                Column("actor", TEXT, "Who verified."),
+                Column("actor", TEXT, "Who verified; of a parsed verdict, the tool."),
                 Column("verdict", TEXT, "passed, failed or inconclusive."),
-                Column("source", TEXT, "recorded: the source said so."),
-                Column("scope", TEXT, "What the verdict is about: run, or the check's name."),
+                Column("source", TEXT, "recorded: a source said so; parsed: it was read from a call's output."),
+                Column("superseded_by", TEXT, "Recorded verdict on the same check (its message); do not count both."),
+                Column("is_copy", FLAG, "True where another session holds the original of this record (a fork)."),
+                Column(
+                    "scope", TEXT, "What it is about: run, or the check's name; if parsed, the tool and its targets."
+                ),
+                *(_PARSED[name] for name in ("kind", "tool", "targets", "command", "check_no", "tool_call_id")),
+                *(_PARSED[name] for name in ("passed", "failed", "errors", "skipped", "failing", "error_lines")),
+                *(_PARSED[name] for name in ("is_truncated", "reason", "exit_code", "hidden_by")),
+                Column("evidence_refs", TEXTS, "What it rests on; if parsed, the call and the lines of its output."),
+                Column("extractor_version", SMALL_INT, "Version of the rules that parsed it; null if recorded."),
                 Column("part_trust_level", TEXT, "Whether its source may judge: outcomes are those of trusted ones."),
-                Column("text", TEXT, "What the verifier printed."),
-                Column("data", TEXT, "Its fields (JSON)."),
+                Column("part_visibility", TEXT, "Who may see the part that says it; if parsed, and the call."),
+                Column("text", TEXT, "What the verifier printed; if parsed, all that the call printed."),
+                Column("data", TEXT, "Its fields (JSON), where recorded."),
             ),
         ),
         View(

@@ -33,7 +33,8 @@ def _run(random: Random, run_id: str, steps: int, parts: list[dict[str, Any]], c
     rows: list[dict[str, Any]] = []
 
     def say(kind: str, visible_from: int, **more: Any) -> None:
-        tokens = random.choice([0, 1, 5, 20, 80, 300, random.randint(0, 500)])
+        # Multiples of 100 make ties with budgets and triggers; the others make sure that no sum is one by habit.
+        tokens = random.choice([0, 100, 100, 200, 300, 400, random.randint(0, 500)])
         row = {
             "session_id": "s", "run_id": run_id, "part_index": 0, "kind": kind, "part_type": "text",
             "part_trust_level": "TOOL_TRUSTED", "part_visibility": "MODEL_VISIBLE", "tool_call_id": None,

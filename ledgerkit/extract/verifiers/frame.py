@@ -17,30 +17,11 @@ from ledgerkit.extract.verifiers.model import EXTRACTOR_VERSION, Check, Outcome
 from ledgerkit.extract.verifiers.reading import read_output
 from ledgerkit.extract.verifiers.recognise import recognise
 from ledgerkit.extract.verifiers.tasks import MENTIONS
-from ledgerkit.protocol.vocabulary import Verdict
+from ledgerkit.protocol.references import EvidenceRef
+from ledgerkit.protocol.vocabulary import EvidenceKind, Verdict
+from ledgerkit.tables import PARSED_CHECKS
 
-VERIFIER_SCHEMA: Final = {
-    "session_id": pl.String,
-    "run_id": pl.String,
-    "sequence_no": pl.Int64,
-    "message_id": pl.String,
-    "tool_call_id": pl.String,
-    "command": pl.String,
-    "kind": pl.String,
-    "tool": pl.String,
-    "scope": pl.String,
-    "verdict": pl.String,
-    "passed": pl.Int64,
-    "failed": pl.Int64,
-    "errors": pl.Int64,
-    "skipped": pl.Int64,
-    "failing": pl.List(pl.String),
-    "error_lines": pl.List(pl.Struct({"path": pl.String, "line": pl.Int64, "message": pl.String})),
-    "is_truncated": pl.Boolean,
-    "reason": pl.String,
-    "source": pl.String,
-    "extractor_version": pl.Int32,
-}
+VERIFIER_SCHEMA: Final = dict(PARSED_CHECKS.schema)
 """The columns of a verifier result that was parsed. ``message_id`` and ``sequence_no`` are those of the result."""
 
 _CALL: Final = ["session_id", "run_id", "tool_call_id"]
@@ -54,6 +35,12 @@ _OUTCOME: Final = (
     "error_lines",
     "is_truncated",
     "reason",
+)
+_MADE: Final = ("kind", "tool", "targets", *_OUTCOME, "hidden_by", "lines")
+_RANGE: Final = (
+    pl.when(pl.col("lines").is_not_null())
+    .then(pl.format("#L{}-L{}", pl.col("lines").arr.first(), pl.col("lines").arr.last()))
+    .otherwise(pl.lit(""))
 )
 _CODES: Final = ("$.exit_code", "$.exitCode", "$.metadata.exit_code", "$.returncode", "$.exit_status")
 _SAID_CODE: Final = (
@@ -88,8 +75,14 @@ def verifier_frame(parts: pl.DataFrame) -> pl.DataFrame:
     found = _outcomes(rows, checks)
     return (
         rows.join(found, on=["line", "check", "text", "exit_code", "has_ended"], how="inner", nulls_equal=True)
+        .join(_references(rows), on="tool_call_id", how="left")
         .sort("session_id", "run_id", "sequence_no", "tool_call_id", "check")
-        .with_columns(source=pl.lit("parsed"), extractor_version=pl.lit(EXTRACTOR_VERSION))
+        .with_columns(
+            source=pl.lit("parsed"),
+            check_no="check",
+            extractor_version=pl.lit(EXTRACTOR_VERSION),
+            evidence_refs=pl.concat_list(pl.concat_str("reference", _RANGE)),
+        )
         .select(pl.col(name).cast(dtype) for name, dtype in VERIFIER_SCHEMA.items())
     )
 
@@ -100,7 +93,7 @@ def _calls(parts: pl.DataFrame) -> pl.DataFrame:
     return (
         parts.lazy()
         .filter(pl.col("part_type") == "tool_call", pl.col("tool_call_id").is_not_null(), data.str.contains(MENTIONS))
-        .select(*_CALL, command=command)
+        .select(*_CALL, "step", command=command, call_visibility="part_visibility")
         .filter(pl.col("command").is_not_null())
         .unique(_CALL, keep="first", maintain_order=True)
         .collect()
@@ -129,6 +122,7 @@ def _results(parts: pl.DataFrame) -> pl.DataFrame:
             *_CALL,
             "sequence_no",
             "message_id",
+            "part_index",
             text=pl.col("text").fill_null(""),
             exit_code=exit_code,
             has_ended=has_ended.fill_null(value=True),
@@ -165,10 +159,8 @@ def _outcomes(rows: pl.DataFrame, checks: Sequence[Sequence[Check]]) -> pl.DataF
             "Iterator[tuple[int, int, str, int | None, bool]]", distinct.iter_rows()
         )
     ]
-    schema = {"kind": pl.String, "tool": pl.String, "scope": pl.String} | {
-        name: VERIFIER_SCHEMA[name] for name in _OUTCOME
-    }
-    return distinct.hstack(pl.DataFrame(found, schema=schema, orient="row"))
+    schema = {**VERIFIER_SCHEMA, "lines": pl.Array(pl.Int64, 2)}
+    return distinct.hstack(pl.DataFrame(found, schema={name: schema[name] for name in _MADE}, orient="row"))
 
 
 def _row(check: Check, text: str, exit_code: int | None, *, has_ended: bool) -> tuple[object, ...]:
@@ -176,7 +168,15 @@ def _row(check: Check, text: str, exit_code: int | None, *, has_ended: bool) -> 
     lines = [error._asdict() for error in outcome.error_lines]
     values = {"verdict": outcome.verdict.value, "failing": list(outcome.failing), "error_lines": lines}
     rest = (values[name] if name in values else getattr(outcome, name) for name in _OUTCOME)
-    return (check.kind.value, check.tool, check.scope, *rest)
+    return (check.kind.value, check.tool, check.scope, *rest, check.hidden_by or None, outcome.lines)
+
+
+def _references(rows: pl.DataFrame) -> pl.DataFrame:
+    """The evidence reference of each call."""
+    ids = rows["tool_call_id"].unique(maintain_order=True)
+    # Ids of logs may be what the protocol refuses elsewhere: they are written as they are, escaped.
+    refs = [str(EvidenceRef.model_construct(kind=EvidenceKind.TOOL_CALL, target=target)) for target in ids]
+    return pl.DataFrame({"tool_call_id": ids, "reference": refs}, schema_overrides={"reference": pl.String})
 
 
 def read_check(check: Check, text: str, exit_code: int | None, *, has_ended: bool = True) -> Outcome:

@@ -7,9 +7,10 @@ from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
 
 from ledgerkit.protocol.vocabulary import Verdict
+from ledgerkit.tables import PARSED_CHECKS
 
-EXTRACTOR_VERSION: Final = 1
-"""Raised whenever the same parts would give other rows."""
+EXTRACTOR_VERSION: Final = PARSED_CHECKS.version
+"""Raised, where the table is declared, whenever the same parts would give other rows."""
 MAX_NAMES: Final = 50
 """How many names of what failed are kept."""
 MAX_ERRORS: Final = 50
@@ -98,3 +99,5 @@ class Outcome:
     is_truncated: bool = False
     reason: str = ""
     """Why the verdict is what it is."""
+    lines: tuple[int, int] | None = None
+    """First and last line of the output, from 1, that say so; none where it says nothing."""

@@ -96,6 +96,21 @@ def report_of(reader: Reader, text: str) -> Report:
     )
 
 
+def lines_of(reader: Reader, text: str) -> tuple[int, int] | None:
+    """First and last line, from 1, of what a text says to a reader.
+
+    These are the lines of the last summary; without one, of the first words of a verdict, or of the first failure.
+    """
+    found = max(_matches(reader.summary, text), key=re.Match[str].start, default=None)
+    for pattern in (reader.failed, reader.passed, reader.nothing, reader.failing, *reader.errors):
+        found = found or next(_matches(pattern, text), None)
+    if found is None:
+        return None
+    said = found[0].strip("\n")
+    first = text.count("\n", 0, found.start() + found[0].index(said)) + 1
+    return first, first + said.count("\n")
+
+
 def _found(pattern: str, text: str) -> bool:
     return bool(pattern) and re.search(pattern, text, re.MULTILINE) is not None
 

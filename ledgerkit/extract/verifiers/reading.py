@@ -13,7 +13,7 @@ from typing import Final
 from ledgerkit.extract.verifiers.check_readers import CHECK_READERS
 from ledgerkit.extract.verifiers.compiled_suites import SUITES as COMPILED_SUITES
 from ledgerkit.extract.verifiers.model import CheckKind, Outcome, Shown
-from ledgerkit.extract.verifiers.readers import Reader, Report, report_of
+from ledgerkit.extract.verifiers.readers import Reader, Report, lines_of, report_of
 from ledgerkit.extract.verifiers.script_suites import SUITES as SCRIPT_SUITES
 from ledgerkit.protocol.vocabulary import Verdict
 
@@ -99,7 +99,17 @@ def read_output(
         error_lines=() if verdict is Verdict.PASSED else report.error_lines,  # warnings may look like errors
         is_truncated=is_cut,
         reason=reason,
+        lines=_lines_of(reader, cleaned, text),
     )
+
+
+def _lines_of(reader: Reader, cleaned: str, text: str) -> tuple[int, int] | None:
+    """The lines that say so, as the whole text counts them."""
+    before = max(len(text) - MAX_CHARACTERS, 0)
+    if cleaned.count("\n") != text.count("\n", before):  # a control string went over several lines, or nothing is shown
+        return None
+    found, offset = lines_of(reader, cleaned), text.count("\n", 0, before)
+    return None if found is None else (found[0] + offset, found[1] + offset)
 
 
 def _clean(text: str) -> tuple[str, bool]:

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from typing_extensions import TypeIs
 
-from ledgerkit.importers.atif.steps import content_parts
+from ledgerkit.importers.atif.steps import TERMINUS, content_parts
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, PartDraft
 from ledgerkit.importers.pieces import arguments_of, call_part, json_part
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, objects_of
-from ledgerkit.importers.tool_names import trust_of_tool
+from ledgerkit.importers.tool_words import trust_of_result
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel, Visibility
 
 _RESULT: Final = frozenset({"source_call_id", "content"})
@@ -61,11 +61,16 @@ def subagents_of(result: JsonObject) -> list[str]:
     return [name for ref in refs if (name := nonempty_text(ref.get("trajectory_id")))]
 
 
-def result_message(result: JsonObject, call: PartDraft | None) -> MessageDraft:
-    """A result: whose words it holds follows from the tool; a subagent's answer is a model's."""
+def result_message(result: JsonObject, call: PartDraft | None, agent: str) -> MessageDraft:
+    """A result.
+
+    Args:
+        result: The result.
+        call: The call that it answers.
+        agent: The program that wrote the trajectory.
+    """
     name = call.tool_name if call else None
-    has_subagent = bool(result.get("subagent_trajectory_ref"))
-    trust = TrustLevel.MODEL_GENERATED if has_subagent else trust_of_tool(name)
+    trust = _trust(result, call, agent)
     content = content_parts(result.get("content"), trust)
     texts = [part.text for part in content if part.text is not None]
     native = nonempty_text(result.get("source_call_id"))
@@ -82,6 +87,16 @@ def result_message(result: JsonObject, call: PartDraft | None) -> MessageDraft:
     )
     media = [each for each in content if each.text is None]
     return MessageDraft(MessageKind.TOOL_CALL_RESULT, name or "environment", [part, *media])
+
+
+def _trust(result: JsonObject, call: PartDraft | None, agent: str) -> TrustLevel:
+    """Whose words a result holds: it follows from the tool; a subagent's answer is a model's."""
+    if result.get("subagent_trajectory_ref"):
+        return TrustLevel.MODEL_GENERATED
+    if call is None:
+        is_terminal = agent.startswith(TERMINUS) and not result.get("source_call_id")
+        return TrustLevel.REPOSITORY_UNTRUSTED if is_terminal else TrustLevel.UNKNOWN
+    return trust_of_result(call.tool_name, call.data, nonempty_text(result.get("content")))
 
 
 def _status(result: JsonObject) -> ToolStatus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +14,8 @@ from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, object
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Visibility
 
 AGENT: Final = "agent"
+TERMINUS: Final = "terminus"
+"""Begins the names of agents that type keys into a terminal, and call nothing by name."""
 _SOURCES: Final = frozenset({"system", "user", AGENT})
 _AGENTS_ONLY: Final = ("metrics", "model_name", "llm_call_count", "tool_calls", "reasoning_content")
 _BULK: Final = ("prompt_token_ids", "completion_token_ids", "logprobs")
@@ -22,6 +25,17 @@ _USED: Final = frozenset({
     "metrics", "is_copied_context",
 })  # fmt: skip
 _USED_OF_CALLS: Final = frozenset({"tool_call_id", "function_name", "arguments"})
+_HANDOVER: Final = re.compile(
+    r"You are picking up work from a previous AI agent on this task:|Here are the answers the other agent provided\."
+)
+"""Begins what Terminus tells the model that takes over: what the model before it wrote."""
+_FIXED: Final = {
+    "openhands": ("Added workspace context",),
+    "terminus": ("Performed context summarization and handoff to continue task.",),
+}
+"""What an agent's program says of itself in the place of the system, whole."""
+_RECALLED: Final = re.compile(r"Retrieving content for: (.{1,200})", re.DOTALL)
+"""OpenHands quotes what it looks up; it looks up the user's words."""
 _MODEL: Final = TrustLevel.MODEL_GENERATED
 _READ_NAMES: Final = ("cache_read_input_tokens", "cache_read_tokens")
 _WRITE_NAMES: Final = ("cache_creation_input_tokens", "cache_write_tokens", "cache_write_input_tokens")
@@ -42,16 +56,25 @@ def source_of(step: object) -> str | None:
 
 @dataclass(slots=True)
 class Turn:
-    """What came before a step, as far as it says whose words stand in it."""
+    """What came before a step, as far as it says whose words stand in it.
+
+    Attributes:
+        agent: The program that wrote the trajectory.
+        task: What the user said first.
+    """
 
     is_subagent: bool
     is_first: bool = True
     has_answer: bool = False
     is_handed_over: bool = True
+    agent: str = ""
+    task: str = ""
 
     def after(self, step: object) -> None:
         """Takes note of a step."""
         self.is_first = self.is_first and source_of(step) == "system"
+        if not self.task and is_object(step) and source_of(step) == "user":
+            self.task = nonempty_text(step.get("message")) or ""
         if is_object(step) and source_of(step) == AGENT:
             self.has_answer = True
             self.is_handed_over = not step.get("tool_calls") and not step.get("observation")
@@ -62,9 +85,24 @@ class Turn:
         Behind an answer that asked for nothing a person speaks; between an agent's actions its program may speak
         in the user's place, with whatever a terminal showed, and so it does in context that is carried over.
         """
+        said = nonempty_text(step.get("message")) or ""
+        if self.agent.startswith(TERMINUS) and _HANDOVER.match(said):
+            return "user", _MODEL
         if step.get("is_copied_context") or not (self.is_handed_over or not self.has_answer):
             return "user", TrustLevel.UNKNOWN
         return ("parent agent", _MODEL) if self.is_subagent else ("user", TrustLevel.USER_TRUSTED)
+
+    def trust_of_program(self, step: JsonObject) -> TrustLevel:
+        """Whose words a later message in the system's place is: the program's own if it is known to be nothing else.
+
+        Others may quote the task or files of the workspace.
+        """
+        said = step.get("message")
+        agent = next((name for name in _FIXED if self.agent.startswith(name)), None)
+        quoted = _RECALLED.fullmatch(said) if agent == "openhands" and isinstance(said, str) else None
+        is_own = agent is not None and said in _FIXED[agent]
+        is_own = is_own or (quoted is not None and self.task.startswith(quoted[1].rstrip(".…")))
+        return TrustLevel.TOOL_TRUSTED if is_own else TrustLevel.UNKNOWN
 
     def rest_of(self, step: JsonObject) -> JsonObject:
         """What a step says beside its words, results and usual figures."""
@@ -98,7 +136,7 @@ def told_message(step: JsonObject, source: str, turn: Turn) -> tuple[MessageDraf
         actor, trust = turn.trust_of_user(step)
         return MessageDraft(MessageKind.USER_TASK, actor, _said(step, trust), metadata=marks), Node.PROMPT
     if _is_compaction(step):
-        parts = _said(step, TrustLevel.UNKNOWN)
+        parts = _said(step, turn.trust_of_program(step))
         for part in parts:
             part.visibility = Visibility.HUMAN_VISIBLE
         about = {**marks, "reason": "compaction"}
@@ -106,8 +144,7 @@ def told_message(step: JsonObject, source: str, turn: Turn) -> tuple[MessageDraf
     if turn.is_first:
         parts = _said(step, TrustLevel.ORG_TRUSTED)
         return MessageDraft(MessageKind.SYSTEM_INSTRUCTION, "operator", parts, metadata=marks), Node.PASSIVE
-    # Later ones are the program's, and may quote the task or files of the workspace.
-    parts = _said(step, TrustLevel.UNKNOWN)
+    parts = _said(step, turn.trust_of_program(step))
     return MessageDraft(MessageKind.DEVELOPER_INSTRUCTION, NAME, parts, metadata=marks), Node.PASSIVE
 
 

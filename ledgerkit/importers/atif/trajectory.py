@@ -17,9 +17,11 @@ from ledgerkit.importers.atif.identity import (
 from ledgerkit.importers.atif.results import Calls, is_result, result_message, subagents_of
 from ledgerkit.importers.atif.steps import AGENT, Turn, answer_messages, source_of, told_message, without_bulk
 from ledgerkit.importers.drafts import JsonObject, Link, MessageDraft, Node, RecordDraft, RunFacts
+from ledgerkit.importers.marks import facts_of, lower, unmarked
 from ledgerkit.importers.pieces import digest, micros, note_message, unknown_message
 from ledgerkit.importers.reader import Line
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text
+from ledgerkit.importers.tool_words import has_no_words
 from ledgerkit.protocol.vocabulary import RunRelation, TrustLevel
 
 _NAMED: Final = ("schema_version", "session_id", "trajectory_id", "agent")
@@ -73,7 +75,8 @@ class _Reading:
         self._others = [each for each in subagents if not is_trajectory(_with_version(each))]
         self._held = {name for each in self.inner if (name := nonempty_text(each.get("trajectory_id")))}
         self._calls = Calls()
-        self._turn = Turn(is_subagent=self._relation is RunRelation.SUBAGENT)
+        self._agent = (nonempty_text(agent_of(trajectory).get("name")) or "").lower()
+        self._turn = Turn(is_subagent=self._relation is RunRelation.SUBAGENT, agent=self._agent)
 
     def records(self) -> Iterator[RecordDraft]:
         """The records of the run."""
@@ -84,6 +87,7 @@ class _Reading:
             agent=nonempty_text(agent.get("name")),
             agent_version=nonempty_text(agent.get("version")),
             parent_run=self._parent,
+            **facts_of(unmarked(self._trajectory, "extra")[1]),
         )
         yield first
         steps: list[Any] = self._trajectory["steps"]
@@ -115,6 +119,7 @@ class _Reading:
             yield self._draft("step/unknown", [number, step], [unknown_message(step, NAME)])
             self._turn.after(step)
             return
+        step, mark = unmarked(step, "extra")
         said = {name: value for name, value in without_bulk(step).items() if name != "observation"}
         draft = self._draft(f"step/{source}", [number, said], [])
         draft.created_at = micros(step.get("timestamp"))
@@ -123,6 +128,7 @@ class _Reading:
         else:
             message, draft.node = told_message(step, source, self._turn)
             draft.messages = [message]
+        lower(draft.messages, mark)
         if rest := self._turn.rest_of(step):
             draft.messages.append(_note("step", rest))
         if self._item.flags:
@@ -146,11 +152,13 @@ class _Reading:
         observation = step.get("observation")
         listed: Any = observation.get("results") if is_object(observation) else None
         results: list[Any] = listed if is_list(listed) else []
-        for place, result in enumerate(results):
-            if not is_result(result):
-                yield self._draft("result/unknown", [number, place, result], [unknown_message(result, NAME)])
+        for place, marked in enumerate(results):
+            if not is_result(marked):
+                yield self._draft("result/unknown", [number, place, marked], [unknown_message(marked, NAME)])
                 continue
-            message = result_message(result, self._calls.answered(result))
+            result, mark = unmarked(marked, "extra")
+            message = result_message(result, self._calls.answered(result), self._agent)
+            lower([message], mark)
             draft = self._draft("result", [number, place, result], [message])
             draft.created_at = micros(step.get("timestamp"))
             draft.node = Node.RESULT if source == AGENT else Node.PASSIVE
@@ -164,7 +172,9 @@ class _Reading:
 
 
 def _note(name: str, value: JsonObject) -> MessageDraft:
-    return note_message({"note": name, **value}, NAME, TrustLevel.UNKNOWN)
+    """A fact of the run: figures and names are the program's own, words may be anybody's."""
+    trust = TrustLevel.TOOL_TRUSTED if has_no_words(value) else TrustLevel.UNKNOWN
+    return note_message({"note": name, **value}, NAME, trust)
 
 
 def _with_version(value: object) -> object:

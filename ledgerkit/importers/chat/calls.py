@@ -18,6 +18,7 @@ class Calls:
         self._open: dict[str, deque[str]] = defaultdict(deque)
         self._last: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._arguments: dict[str, object] = {}
         self._unnamed: deque[str] = deque()
         self._numbered = 0
 
@@ -25,7 +26,7 @@ class Calls:
         """An answer of the model begins: calls without an id before it are no longer what a result can mean."""
         self._unnamed.clear()
 
-    def ask(self, native: str | None, name: str | None) -> str:
+    def ask(self, native: str | None, name: str | None, arguments: object) -> str:
         """The ledger's id of a call."""
         if native is None:
             self._numbered += 1
@@ -38,6 +39,7 @@ class Calls:
             self._last[native] = call_id
         if name:
             self._names[call_id] = name
+        self._arguments[call_id] = arguments
         return call_id
 
     def answer(self, native: str | None) -> str | None:
@@ -46,6 +48,10 @@ class Calls:
             return self._unnamed.popleft() if self._unnamed else None
         waiting = self._open[native]
         return waiting.popleft() if waiting else self._last.get(native, native)
+
+    def arguments_of(self, call_id: str | None) -> object:
+        """What a call asks."""
+        return self._arguments.get(call_id or "")
 
     def name_of(self, call_id: str | None) -> str | None:
         """The tool that a call names."""

@@ -48,8 +48,9 @@ def item_pieces(item: JsonObject, actor: str, calls: Calls, at: int | None, *, k
     elif kind.endswith("_call"):
         name = nonempty_text(item.get("name")) or _LOCAL.get(kind)
         asked = item.get("arguments", item.get("input", item.get("action", item.get("operation"))))
-        call_id = calls.ask(nonempty_text(item.get("call_id")) or nonempty_text(item.get("id")), name)
-        yield MessageKind.TOOL_CALL_REQUEST, actor, call_part(call_id, name, arguments_of(asked), at)
+        asked = arguments_of(asked)
+        call_id = calls.ask(nonempty_text(item.get("call_id")) or nonempty_text(item.get("id")), name, asked)
+        yield MessageKind.TOOL_CALL_REQUEST, actor, call_part(call_id, name, asked, at)
     elif kind == "mcp_approval_request":
         yield MessageKind.APPROVAL_REQUEST, actor, json_part(item, TrustLevel.MODEL_GENERATED)
     elif kind == "mcp_approval_response":
@@ -74,7 +75,7 @@ def _hosted(item: JsonObject, actor: str, calls: Calls, at: int | None) -> Itera
     asked = arguments_of(item["arguments"]) if "arguments" in item else {
         k: v for k, v in item.items() if k not in envelope
     }  # fmt: skip
-    call_id = calls.ask(native, name)
+    call_id = calls.ask(native, name, asked)
     yield MessageKind.TOOL_CALL_REQUEST, actor, call_part(call_id, name, asked, at)
     if item.get(field) is None and item.get("status") is None and not item.get("error"):
         return

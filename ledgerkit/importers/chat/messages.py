@@ -11,7 +11,7 @@ from ledgerkit.importers.chat.calls import Calls
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, PartDraft
 from ledgerkit.importers.pieces import arguments_of, call_part, digest, reasoning_part, text_part
 from ledgerkit.importers.shapes import is_object, nonempty_text, objects_of
-from ledgerkit.importers.tool_names import trust_of_tool
+from ledgerkit.importers.tool_words import trust_of_result
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel
 
 Piece = tuple[MessageKind, str, PartDraft]
@@ -38,7 +38,7 @@ def answer_pieces(turn: JsonObject, actor: str, calls: Calls, at: int | None, *,
         kind = block.get("type")
         if kind in _CALLS:
             name = nonempty_text(block.get("name"))
-            call_id = calls.ask(nonempty_text(block.get("id")), name)
+            call_id = calls.ask(nonempty_text(block.get("id")), name, block.get("input"))
             yield MessageKind.TOOL_CALL_REQUEST, actor, call_part(call_id, name, block.get("input"), at)
         elif str(kind) in REASONING:
             yield MessageKind.AGENT_THOUGHT_SUMMARY, actor, hidden_part(block, keep=keep)
@@ -50,7 +50,7 @@ def answer_pieces(turn: JsonObject, actor: str, calls: Calls, at: int | None, *,
         yield MessageKind.ASSISTANT_RESPONSE, actor, text_part(refusal, _MODEL)
     for call in _calls_of(turn):
         name, arguments = _asked(call)
-        call_id = calls.ask(nonempty_text(call.get("id")), name)
+        call_id = calls.ask(nonempty_text(call.get("id")), name, arguments)
         yield MessageKind.TOOL_CALL_REQUEST, actor, call_part(call_id, name, arguments, at)
 
 
@@ -86,12 +86,12 @@ def result_piece(block: JsonObject, calls: Calls, content: object, trust: TrustL
     native = next((block[k] for k in _RESULT_IDS if nonempty_text(block.get(k))), None)
     call_id = calls.answer(native)
     named = nonempty_text(block.get("name")) or calls.name_of(call_id)
-    parts = blocks_of(content)
+    parts, text = blocks_of(content), texts_of(content)
     failed = block.get("is_error") is True or bool(block.get("error"))
     part = PartDraft(
         part_type=PartType.TOOL_RESULT,
-        trust=trust or trust_of_tool(named),
-        text=texts_of(content),
+        trust=trust or trust_of_result(named, calls.arguments_of(call_id), text),
+        text=text,
         data=_rest(block, parts),
         status=_status(block, failed=failed),
         error_category="tool_error" if failed else None,

@@ -17,6 +17,7 @@ from ledgerkit.importers.drafts import JsonObject, MessageDraft, Node, RecordDra
 from ledgerkit.importers.pieces import digest, micros, note_message, text_part, unknown_message
 from ledgerkit.importers.reader import Line
 from ledgerkit.importers.shapes import is_object, nonempty_text
+from ledgerkit.importers.tool_words import NO_OUTPUT
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, TrustLevel
 
 _NAME: Final = "chat"
@@ -177,7 +178,9 @@ class Reading:
         if block.get("type") == "tool_result":
             return result_piece(block, self._calls, block.get("content"))
         if self._awaits_tool:
-            return MessageKind.TOOL_CALL_RESULT, "environment", said_part(block, TrustLevel.REPOSITORY_UNTRUSTED)
+            is_own = (text_of(block) or "").strip() == NO_OUTPUT
+            trust = TrustLevel.TOOL_TRUSTED if is_own else TrustLevel.REPOSITORY_UNTRUSTED
+            return MessageKind.TOOL_CALL_RESULT, "environment", said_part(block, trust)
         if self._writes_calls:
             # Between calls in a text, this may be a person or the program that reads the calls.
             return MessageKind.USER_TASK, "user", said_part(block, TrustLevel.UNKNOWN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -88,7 +88,7 @@ def _relation(agent: str | None, *, sidechain: bool) -> RunRelation | None:
 
 def kept_envelope(record: JsonObject) -> JsonObject:
     """The fields of an envelope that no column holds and that may matter to somebody."""
-    kept = {key: record[key] for key in _KEPT if record.get(key) not in (None, "", [], {}, False)}
+    kept = {k: v for k in _KEPT if k in record and (v := record[k]) not in (None, "", [], {}, False)}
     message = record.get("message")
     if is_object(message):
         if message.get("stop_reason"):
@@ -130,8 +130,10 @@ def _time(value: object) -> int | None:
         moment = datetime.fromisoformat(value)
     except ValueError:
         return None
-    try:
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except OverflowError:
-        return None
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    if moment.tzinfo is not UTC:
+        try:
+            moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except OverflowError:
+            return None
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

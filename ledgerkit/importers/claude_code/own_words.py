@@ -13,6 +13,7 @@ from typing import Final
 
 from ledgerkit.importers.drafts import JsonObject
 from ledgerkit.importers.shapes import is_object, objects_of
+from ledgerkit.importers.tool_names import reaches_network
 from ledgerkit.protocol.vocabulary import TrustLevel
 
 _EDITS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
@@ -25,10 +26,6 @@ _NOTHING: Final = re.compile(r"No (?:files|matches|symbols|references|results) f
 _IDLE: Final = re.compile(r"(?:<(status|timestamp|exit_code|retrieval_status|task_id|task_type)>[^<>]*</\1>\s*)+")
 _GIT_STATUS: Final = re.compile(r"\s*git(?:\s+-C\s+[\w./~-]+)?\s+status(?:\s+-[-\w=]+)*\s*")
 
-_NETWORK: Final = re.compile(
-    r"(?:^|[|;&(`\n]|\bsudo|\btime)\s*(?:curl|wget|https?|gh|glab|xh|lynx|nc|ncat)\s", re.MULTILINE
-)
-"""A shell line that begins a program whose output comes from the network."""
 _REMINDERS: Final = frozenset(
     {
         *("auto_mode", "batching_reminder_sent", "budget_usd", "plan_mode", "plan_mode_exit", "silent_turn_reminder"),
@@ -54,7 +51,7 @@ def trust_of_result(name: str | None, call: JsonObject, text: str, trust: TrustL
     """
     if name == "TaskOutput":
         return _of_task_output(text)
-    if name == "Bash" and _NETWORK.search(_command(call)):
+    if name == "Bash" and reaches_network(_command(call)):
         return TrustLevel.NETWORK_UNTRUSTED
     if is_own_result(name, call, text, is_error=is_error):
         return TrustLevel.TOOL_TRUSTED

@@ -93,7 +93,7 @@ class Thread(msgspec.Struct):
         root: The thread whose records its oldest ones are copies of; its own id if it began by itself.
         session: Session of the ledger; ``None`` only for a file without records.
         run_key: Run in that session.
-        parent: Run key of the run that it came from, where that is not found otherwise.
+        parent: Thread that it came from, where that is not found otherwise.
     """
 
     root: str = ""
@@ -101,6 +101,11 @@ class Thread(msgspec.Struct):
     run_key: str = ""
     relation: RunRelation | None = None
     parent: str | None = None
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it has a session of its own, and so came from another one, if it came from anywhere."""
+        return self.session == self.run_key
 
     @property
     def is_subagent(self) -> bool:

@@ -178,6 +178,8 @@ def _result(scene: Scene, kind: str, payload: JsonObject, draft: RecordDraft) ->
         if "image_url" not in block or is_image(block):
             other = shown(block, trust)
             other.tool_call_id, other.tool_name = call_id, asked.name
+            if kind.startswith("tool_search"):  # the tools that were found, which the model is given
+                other.visibility = Visibility.MODEL_VISIBLE
             parts.append(other)
     if status == "SUCCEEDED" and asked.patch is not None and not asked.patched:
         parts += changes(patches.patch_parts(asked.patch), call_id, asked.name)

@@ -45,7 +45,8 @@ def take_header(scene: Scene, payload: JsonObject, draft: RecordDraft, *, is_own
             branch=nonempty_text(git.get("branch")),
             repository=nonempty_text(git.get("repository_url")),
             agent_version=nonempty_text(payload.get("cli_version")),
-            parent_run=scene.thread.parent,
+            parent_run=None if scene.thread.is_apart else scene.thread.parent,
+            parent_session=scene.thread.parent if scene.thread.is_apart else None,
         )
 
 

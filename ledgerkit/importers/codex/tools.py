@@ -11,7 +11,7 @@ import msgspec
 from ledgerkit.importers.drafts import JsonObject
 from ledgerkit.importers.pieces import arguments_of
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, objects_of
-from ledgerkit.importers.tool_names import trust_of_tool
+from ledgerkit.importers.tool_names import reaches_network, trust_of_tool
 from ledgerkit.protocol.vocabulary import MessageKind, ToolStatus, TrustLevel
 
 DENIED: Final = "denied_by_user"
@@ -41,11 +41,7 @@ _FAILURES: Final = (
     ("command timed out after", "timeout"),
 )  # fmt: skip
 _TIMED_OUT: Final = 124
-_PATCHED: Final = re.compile(r"\s*Success\. Updated the following files:\n(?:[AMD] [^\n]+\n?)*\s*")
-_NETWORK: Final = re.compile(
-    r"(?:^|[|;&(`\n]|\bsudo|\btime)\s*(?:curl|wget|https?|gh|glab|xh|lynx|nc|ncat)\s", re.MULTILINE
-)
-"""A shell line that begins a program whose output comes from the network."""
+_PATCHED: Final = re.compile(r"\s*Success\.(?: Updated the following files:\n(?:[AMD] [^\n]+\n?)*)?\s*")
 _NAME: Final = r"(?!-)[\w./~@+%:,-]+"
 _READS: Final = re.compile(
     r"\s*(?:cat|nl(?: -\w+)*|(?:head|tail)(?: -n? ?\d+)?|sed -n '?\d+(?:,\d+)?p'?)\s+"
@@ -193,7 +189,7 @@ def origin_of(asked: Asked, output: Output, category: str | None) -> tuple[Messa
 
 def _trust(asked: Asked, output: Output, command: str) -> TrustLevel:
     name = asked.name or ""
-    if name in _SHELLS and _NETWORK.search(command):
+    if name in _SHELLS and reaches_network(command):
         return TrustLevel.NETWORK_UNTRUSTED
     if name in _REPOSITORY:
         return TrustLevel.REPOSITORY_UNTRUSTED

@@ -12,26 +12,49 @@ from pathlib import Path
 from typing import Any, Final
 
 from ledgerkit.importers.drafts import ParsedFile, Quarantined
-from ledgerkit.importers.gemini_cli.messages import NAME
+from ledgerkit.importers.gemini_cli.messages import NAME, TYPES
 from ledgerkit.importers.gemini_cli.reading import Reading
 from ledgerkit.importers.reader import Damage, Line, read_values
 from ledgerkit.importers.shapes import is_list, is_object
 
 _GEMINI_FIELDS: Final = ("toolCalls", "thoughts", "tokens")
+_HEADER: Final = ("sessionId", "projectHash", "startTime")
 _FOREIGN: Final = ("uuid", "sessionId", "parentUuid")
 
 __all__ = ["NAME", "read", "sniff"]
 
 
 def sniff(values: list[Any]) -> bool:
-    """Whether the first JSON value is a session, a session's header, or a message of the model by itself."""
-    first = values[0]
-    if not is_object(first):
+    """Whether a session or its header is there, or all values are lines of one whose header is lost.
+
+    A message of the model by itself is such a line. Some behind the first may be damaged.
+    """
+    if any(map(_is_header, values)):
+        return True
+    is_headed = is_object(values[0]) and sum(isinstance(values[0].get(k), str) for k in _HEADER) >= len(_HEADER) - 1
+    if not (is_headed or _is_line(values[0])) or not any(map(_is_answer, values)):
         return False
-    if isinstance(first.get("sessionId"), str) and isinstance(first.get("projectHash"), str):
-        return is_list(first.get("messages")) or "messages" not in first
-    is_message = first.get("type") == "gemini" and isinstance(first.get("id"), str) and "content" in first
-    return is_message and any(k in first for k in _GEMINI_FIELDS) and not any(k in first for k in _FOREIGN)
+    return 3 * sum(map(_is_line, values)) >= 2 * (len(values) - is_headed)
+
+
+def _is_header(value: object) -> bool:
+    """Whether a value is a session, or stands above the lines of one."""
+    if not is_object(value) or not isinstance(value.get("sessionId"), str):
+        return False
+    return isinstance(value.get("projectHash"), str) and (is_list(value.get("messages")) or "messages" not in value)
+
+
+def _is_line(value: object) -> bool:
+    """Whether a value is a message or a change, as they stand below a header."""
+    if not is_object(value) or any(k in value for k in _FOREIGN):
+        return False
+    is_message = str(value.get("type")) in TYPES and isinstance(value.get("id"), str) and "content" in value
+    return is_message or isinstance(value.get("$rewindTo"), str) or is_object(value.get("$set"))
+
+
+def _is_answer(value: object) -> bool:
+    """Whether a line is a message of the model, with what only this client writes."""
+    return _is_line(value) and value.get("type") == "gemini" and any(k in value for k in _GEMINI_FIELDS)
 
 
 def read(

@@ -13,18 +13,31 @@ from typing import Any, Final
 from ledgerkit.importers.drafts import JsonObject, PartDraft
 from ledgerkit.importers.pieces import media_part, path_of
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, objects_of
+from ledgerkit.importers.tool_names import trust_of_shell
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel, Visibility
 
 Piece = tuple[MessageKind, str, PartDraft]
+_SHELL: Final = "run_shell_command"
 _READS: Final = frozenset({"read_file", "read_many_files"})
 _EDITS: Final = frozenset({"replace", "write_file", "edit"})
 _REPOSITORY: Final = _READS | _EDITS | {
-    *("run_shell_command", "list_directory", "glob", "search_file_content", "grep_search", "grep"),
+    *(_SHELL, "list_directory", "glob", "search_file_content", "grep_search", "grep"),
 }  # fmt: skip
 _NETWORK: Final = frozenset({"google_web_search", "web_fetch"})
 _DONE: Final = re.compile(
     r"Successfully (?:modified file|created and wrote to new file|overwrote file|created new file): [^\n]+\.?"
 )
+_NOTHING: Final = re.compile(
+    r"Directory [^\n]+ is empty\.|No files found matching pattern [^\n]+|No matches found for pattern [^\n]+"
+)
+"""A folder or search that holds nothing, in the client's words about what the model asked for."""
+_OWN_ERRORS: Final = re.compile(
+    r"(?:File )?[Pp]ath must be absolute: [^\n]+|File not found: [^\n]+|params must have required property '\w+'"
+    r"|Tool \"[\w.-]+\" not found in registry\. Tools must use the exact names that are registered\."
+    r"(?: Did you mean (?:one of: )?\"[\w.-]+\"(?:, \"[\w.-]+\")*\?)?"
+)
+"""What the client says of a call that does not fit its tool."""
+_SEARCHES: Final = frozenset({"list_directory", "glob", "search_file_content", "grep_search", "grep"})
 _CANCELLED: Final = re.compile(r"\[Operation Cancelled\] Reason: User (?:cancelled|did not allow)[^\n]*")
 _ENDS: Final = {
     "success": ToolStatus.SUCCEEDED, "error": ToolStatus.FAILED, "cancelled": ToolStatus.CANCELLED,
@@ -41,7 +54,7 @@ def result_pieces(call: JsonObject, call_id: str) -> Iterator[Piece]:
     name = nonempty_text(call.get("name"))
     text, others = _returned(call.get("result"))
     status = _ENDS.get(str(call.get("status")), ToolStatus.UNKNOWN)
-    kind, trust = _origin(name, text, status)
+    kind, trust = _origin(name, text, status, call.get("args"))
     path = path_of(call.get("args"))
     actor = "user" if kind is MessageKind.APPROVAL_DECISION else name or "tool"
     yield (
@@ -91,7 +104,7 @@ def _texts(response: JsonObject) -> list[str]:
     return [response[name] for name in ("output", "error", "content") if isinstance(response.get(name), str)]
 
 
-def _origin(name: str | None, text: str, status: ToolStatus) -> tuple[MessageKind, TrustLevel]:
+def _origin(name: str | None, text: str, status: ToolStatus, arguments: object) -> tuple[MessageKind, TrustLevel]:
     """Kind and trust of a result."""
     if status is ToolStatus.CANCELLED and _CANCELLED.fullmatch(text.strip()):
         return MessageKind.APPROVAL_DECISION, TrustLevel.USER_TRUSTED
@@ -100,11 +113,26 @@ def _origin(name: str | None, text: str, status: ToolStatus) -> tuple[MessageKin
         kind = MessageKind.FILE_OBSERVATION
     elif name in _EDITS:
         kind = MessageKind.DIFF_OBSERVATION
-        if _DONE.fullmatch(text.strip()):
-            return kind, TrustLevel.TOOL_TRUSTED
+    is_own = _is_own(name, text.strip(), status)
+    return kind, TrustLevel.TOOL_TRUSTED if is_own else _trust(name, arguments)
+
+
+def _is_own(name: str | None, said: str, status: ToolStatus) -> bool:
+    """Whether a result is nothing but fixed words of the client; a shell's never is."""
+    if name == _SHELL or name not in _REPOSITORY:
+        return False
+    if status is ToolStatus.FAILED:
+        return _OWN_ERRORS.fullmatch(said) is not None
+    found = _DONE.fullmatch(said) if name in _EDITS else _NOTHING.fullmatch(said) if name in _SEARCHES else None
+    return found is not None
+
+
+def _trust(name: str | None, arguments: object) -> TrustLevel:
     if name in _NETWORK or (name and "__" in name) or (name and name.startswith("mcp_")):
-        return kind, TrustLevel.NETWORK_UNTRUSTED
-    return kind, TrustLevel.REPOSITORY_UNTRUSTED if name in _REPOSITORY else TrustLevel.UNKNOWN
+        return TrustLevel.NETWORK_UNTRUSTED
+    if name == _SHELL:
+        return trust_of_shell(arguments)
+    return TrustLevel.REPOSITORY_UNTRUSTED if name in _REPOSITORY else TrustLevel.UNKNOWN
 
 
 def _category(text: str, status: ToolStatus) -> str | None:
@@ -127,10 +155,12 @@ def _diff(display: JsonObject, call_id: str, name: str | None, path: str | None)
     """The change that an edit made. The model did not see it; the lines around it are the repository's."""
     diff = str(display["fileDiff"])
     body = [line for line in diff.splitlines() if not line.startswith(("+++", "---"))]
+    # Lines that were there are the repository's; where there are none, all of it is what the model wrote.
+    is_written = all(line.startswith(("+", "@@", "\\", "Index: ", "=====")) for line in body)
     created = display.get("isNewFile") is True or display.get("originalContent") is None
     return PartDraft(
         part_type=PartType.DIFF,
-        trust=TrustLevel.REPOSITORY_UNTRUSTED,
+        trust=TrustLevel.MODEL_GENERATED if created and is_written else TrustLevel.REPOSITORY_UNTRUSTED,
         visibility=Visibility.HUMAN_VISIBLE,
         content_type="text/x-diff",
         text=diff,

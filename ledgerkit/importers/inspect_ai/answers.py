@@ -12,6 +12,7 @@ from ledgerkit.importers.inspect_ai.events import error_message
 from ledgerkit.importers.inspect_ai.usage import usage_of
 from ledgerkit.importers.pieces import micros, note_message
 from ledgerkit.importers.shapes import is_object, nonempty_text, objects_of
+from ledgerkit.importers.tool_words import has_no_words
 from ledgerkit.protocol.vocabulary import TrustLevel
 
 
@@ -56,7 +57,9 @@ class Answer:
             messages.append(error_message({"message": self._error}, "model_call"))
         beside = {**settings, "choices": self.choices[1:]} if len(self.choices) > 1 else settings
         if beside:
-            messages.append(note_message({"note": "model_call", **beside}, NAME, TrustLevel.UNKNOWN))
+            # Descriptions of tools and prompts may be anybody's words.
+            trust = TrustLevel.TOOL_TRUSTED if has_no_words(beside) else TrustLevel.UNKNOWN
+            messages.append(note_message({"note": "model_call", **beside}, NAME, trust))
         return messages
 
     def _charge(self, messages: list[MessageDraft]) -> None:

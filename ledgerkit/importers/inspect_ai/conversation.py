@@ -17,6 +17,11 @@ from ledgerkit.protocol.vocabulary import MessageKind, RunRelation, TrustLevel, 
 
 _MODEL: Final = TrustLevel.MODEL_GENERATED
 _PEOPLE: Final = frozenset({"input", "operator"})
+_SOLVERS_OWN: Final = frozenset({
+    "Your submission was incorrect. Please proceed and attempt to find the correct answer.",
+    "Please proceed to the next step using your best judgement.",
+})  # fmt: skip
+"""What Inspect's own agents tell a model, where an evaluation gives them no other words."""
 _ROLES: Final = ("system", "user", "assistant", "tool")
 
 
@@ -92,8 +97,10 @@ class Conversation:
             trust, actor = TrustLevel.USER_TRUSTED, "user"
         else:
             trust, actor = TrustLevel.UNKNOWN, "solver" if self.is_main else self.key.partition(":")[0]
+        if not is_task and texts_of(content).strip() in _SOLVERS_OWN:
+            trust = TrustLevel.TOOL_TRUSTED
         parts = _some(said_parts(content, trust), trust)
-        if trust is TrustLevel.UNKNOWN and self.is_main and self.has_answer:
+        if not is_task and self.is_main and self.has_answer:
             return [MessageDraft(MessageKind.DEVELOPER_INSTRUCTION, actor, parts)], Node.PASSIVE
         return [MessageDraft(MessageKind.USER_TASK, actor, parts)], Node.PROMPT
 

@@ -13,7 +13,7 @@ from ledgerkit.importers.inspect_ai.prompts import task_of
 from ledgerkit.importers.inspect_ai.scores import is_judged, score_message
 from ledgerkit.importers.inspect_ai.walking import Walk
 from ledgerkit.importers.pieces import digest, note_message, unknown_message
-from ledgerkit.importers.shapes import is_list, is_object, objects_of
+from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, objects_of
 from ledgerkit.protocol.vocabulary import RunRelation, TrustLevel
 
 _APART: Final = frozenset({
@@ -117,10 +117,19 @@ class SampleReading:
                 judged=judged,
                 is_share=self._evaluation.counts_right_answers(name),
                 scope="score" if number else "run",  # the first scorer is the one that counts
+                answered=self._answered(),
             )
             yield self.draft("score", [name, score], [message])
         if scores and not is_object(scores):
             yield self.draft("score", scores, [unknown_message(scores, NAME)])
+
+    def _answered(self) -> str:
+        """What the model answered at last."""
+        output = self._attachments.whole(self._sample.get("output"))
+        choices = objects_of(output.get("choices")) if is_object(output) else []
+        message = choices[0].get("message") if choices else None
+        said = texts_of(message.get("content")) if is_object(message) else ""
+        return said or (nonempty_text(output.get("completion")) or "" if is_object(output) else "")
 
 
 def _input_of(sample: JsonObject) -> list[Any]:

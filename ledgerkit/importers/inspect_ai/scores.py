@@ -33,7 +33,15 @@ def is_judged(name: str, score: JsonObject, graders: set[str]) -> bool:
     return name in graders or name.startswith("model_graded") or (is_object(about) and "grading" in about)
 
 
-def score_message(name: str, score: Any, *, judged: bool, is_share: bool, scope: str) -> MessageDraft:  # noqa: ANN401 - any JSON value
+def score_message(
+    name: str,
+    score: Any,  # noqa: ANN401 - any JSON value
+    *,
+    judged: bool,
+    is_share: bool,
+    scope: str,
+    answered: str = "",
+) -> MessageDraft:
     """A score.
 
     Args:
@@ -42,6 +50,7 @@ def score_message(name: str, score: Any, *, judged: bool, is_share: bool, scope:
         judged: Whether a model gave it.
         is_share: Whether a number is the share of right answers.
         scope: What it is about: the whole run, or something within it.
+        answered: What the model answered at last.
     """
     value = score.get("value") if is_object(score) else score
     verdict = verdict_of(value, is_share=is_share)
@@ -55,6 +64,13 @@ def score_message(name: str, score: Any, *, judged: bool, is_share: bool, scope:
     if is_grade:
         beside.pop("value", None)
     if beside:
-        # The answer is the model's, an explanation may quote a program's output: apart from what the scorer says.
-        message.parts.append(json_part(beside, TrustLevel.UNKNOWN, visibility=Visibility.HUMAN_VISIBLE))
+        # An explanation may quote a program's output: apart from what the scorer says.
+        message.parts.append(json_part(beside, _trust_of(beside, answered), visibility=Visibility.HUMAN_VISIBLE))
     return message
+
+
+def _trust_of(beside: JsonObject, answered: str) -> TrustLevel:
+    """Words that stand in the model's last answer are the model's; a scorer may write them in small letters."""
+    said = answered.lower()
+    own = all(isinstance(value, str) and value.strip().lower() in said for value in beside.values())
+    return TrustLevel.MODEL_GENERATED if own and said else TrustLevel.UNKNOWN

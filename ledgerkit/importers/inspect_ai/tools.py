@@ -15,8 +15,6 @@ from ledgerkit.protocol.vocabulary import PartType, ToolStatus, TrustLevel
 _OWN: Final = {
     "submit": TrustLevel.MODEL_GENERATED,  # returns the answer
     "think": TrustLevel.MODEL_GENERATED,
-    "text_editor": TrustLevel.REPOSITORY_UNTRUSTED,
-    "bash_session": TrustLevel.REPOSITORY_UNTRUSTED,
     "computer": TrustLevel.REPOSITORY_UNTRUSTED,
 }
 _STATUS: Final = {
@@ -26,11 +24,11 @@ _STATUS: Final = {
 }
 
 
-def trust_of(name: str | None) -> TrustLevel:
+def trust_of(name: str | None, arguments: object = None) -> TrustLevel:
     """Whose words a tool of Inspect returns, or one of a known name."""
     if name and name.startswith("web_browser"):
         return TrustLevel.NETWORK_UNTRUSTED
-    return _OWN.get(name or "") or trust_of_tool(name)
+    return _OWN.get(name or "") or trust_of_tool(name, arguments)
 
 
 def result_part(message: JsonObject, said: JsonObject, call: PartDraft | None) -> tuple[PartDraft, list[PartDraft]]:
@@ -42,7 +40,7 @@ def result_part(message: JsonObject, said: JsonObject, call: PartDraft | None) -
         call: The call that it answers.
     """
     name = nonempty_text(said.get("function")) or (call.tool_name if call else None)
-    trust = trust_of(name)
+    trust = trust_of(name, call.data if call else said.get("arguments"))
     raw: Any = message.get("content") if "content" in message else message.get("result")
     content = raw if isinstance(raw, str) or is_list(raw) or is_object(raw) or raw is None else str(raw)
     parts = said_parts([content] if is_object(content) else content, trust)

@@ -16,6 +16,7 @@ from ledgerkit.importers.inspect_ai.events import LEFT_OUT, event_messages
 from ledgerkit.importers.inspect_ai.prompts import Pool, results_in, settings_of, task_of
 from ledgerkit.importers.inspect_ai.scores import score_message
 from ledgerkit.importers.inspect_ai.spans import Spans, agent_key, flat, scorer_of
+from ledgerkit.importers.marks import lower, unmarked
 from ledgerkit.importers.pieces import arguments_of, call_part, micros, unknown_message
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text
 from ledgerkit.protocol.vocabulary import MessageKind, RunRelation
@@ -163,6 +164,7 @@ class Walk:
             return self._draft(f"{where}/unknown", message, [unknown_message(message, NAME)], run.key)
         self.has_said = True
         messages, node = run.told(message)
+        lower(messages, unmarked(message, "metadata")[1])
         draft = self._draft(f"{where}/{message['role']}", message, messages, run.key)
         draft.node = node
         if where == "message" and node is Node.CALL and message.get("source") == "generate":

@@ -8,7 +8,8 @@ from typing import Final
 from ledgerkit.importers.drafts import JsonObject, PartDraft
 from ledgerkit.importers.pieces import arguments_of, call_part
 from ledgerkit.importers.shapes import is_object, nonempty_text, objects_of
-from ledgerkit.protocol.vocabulary import PartType, ToolStatus, TrustLevel
+from ledgerkit.importers.tool_names import trust_of_shell
+from ledgerkit.protocol.vocabulary import PartType, ToolStatus
 
 NAME: Final = "mini-swe-agent"
 SHELL: Final = "bash"
@@ -107,7 +108,7 @@ def result_part(message: JsonObject, text: str, call: PartDraft | None, native: 
     call_id = call.tool_call_id if call else native if isinstance(native, str) else None
     return PartDraft(
         part_type=PartType.TOOL_RESULT if call_id else PartType.TEXT,
-        trust=TrustLevel.REPOSITORY_UNTRUSTED,
+        trust=trust_of_shell(call.data if call else None),
         text=text,
         data=data or None,
         status=status if call_id else None,

@@ -1,8 +1,8 @@
 """OpenHands: event streams of V0 and of the V1 SDK, and rows of evaluations (``output.jsonl``).
 
-Events stand in a JSON list, in an object that holds one (``trajectory``, ``events``), or one on each line. A row of an
-evaluation is a run of its own, with its events in ``history``. A conversation folder of the SDK, with one event in
-each file, is not read: an event by itself does not say which conversation it is of.
+Events stand in a JSON list, in an object that holds one (``trajectory``, ``events``), one on each line, or one in each
+file of a conversation folder of the SDK, with the conversation's state beside them. A row of an evaluation is a run of
+its own, with its events in ``history``.
 """
 
 from __future__ import annotations
@@ -12,25 +12,32 @@ from pathlib import Path
 from typing import Any, Final
 
 from ledgerkit.importers.drafts import JsonObject, ParsedFile, Quarantined, RecordDraft
+from ledgerkit.importers.openhands.folders import event_records, is_state, state_records
 from ledgerkit.importers.openhands.records import NAME, SOURCES, Origin, is_sdk
 from ledgerkit.importers.openhands.rows import reading_of, row_records
 from ledgerkit.importers.reader import Damage, Line, read_values
 from ledgerkit.importers.shapes import is_list, is_object
 
 _LISTS: Final = ("trajectory", "events")
+_LOOKED_AT: Final = 5
 
 __all__ = ["NAME", "read", "sniff"]
 
 
 def sniff(values: list[Any]) -> bool:
-    """Whether the first values are events of an OpenHands stream, or the first is a row of an evaluation."""
+    """Whether the first values are events of an OpenHands stream, or the first is a row of an evaluation.
+
+    A file of one value may be an event of the SDK, or the state of a conversation.
+    """
     first = values[0]
-    if _is_row(first):
+    if _is_row(first) or (len(values) == 1 and (is_sdk(first) or is_state(first))):
         return True
     held = _held(first)
     if held is not None:
         return bool(held) and all(_is_v0(e) or is_sdk(e) for e in held[:3])
-    return len(values) > 1 and all(_is_v0(e) or is_sdk(e) for e in values[:3])
+    listed = values[:_LOOKED_AT]
+    ours = sum(_is_v0(e) or is_sdk(e) for e in listed)
+    return ours > 1 and ours >= len(listed) - 1  # one of them may be damaged
 
 
 def _held(value: object) -> list[Any] | None:
@@ -87,7 +94,11 @@ def read(
         else:
             reason = "neither an object nor a list"
             parsed.quarantined.append(Quarantined(item.number, item.offset, item.size, reason, "no event"))
-    if loose:
+    if len(loose) == 1 and is_state(loose[0][1]):
+        parsed.records += state_records(loose[0][0])
+    elif len(loose) == 1 and is_sdk(loose[0][1]):
+        parsed.records += event_records(path, loose[0][0], keep_reasoning=keep_reasoning)
+    elif loose:
         parsed.records += _stream(Origin(loose[0][0]), loose, keep_reasoning=keep_reasoning)
     return parsed
 

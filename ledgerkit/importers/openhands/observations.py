@@ -10,9 +10,11 @@ from ledgerkit.importers.openhands.records import (
     Returned,
     error_message,
     exit_status,
+    has_run,
     image_part,
     small,
     trust_of,
+    trust_of_error,
 )
 from ledgerkit.importers.patches import diff_part, is_patch
 from ledgerkit.importers.pieces import note_message, text_part
@@ -57,7 +59,7 @@ def observation_messages(
 
 def _refused(kind: str, text: str, call: PartDraft | None, native: str | None) -> list[MessageDraft]:
     """A call that a person refused, or an error of the agent's program, which may be of no call."""
-    said = Returned(call, native, _tool(call), text, TrustLevel.UNKNOWN, ToolStatus.FAILED, "agent_error")
+    said = Returned(call, native, _tool(call), text, trust_of_error(text), ToolStatus.FAILED, "agent_error")
     if kind == "user_rejected":
         said.trust, said.status, said.category = TrustLevel.USER_TRUSTED, ToolStatus.CANCELLED, "denied_by_user"
         return [MessageDraft(MessageKind.APPROVAL_DECISION, "user", [said.part()])]
@@ -74,8 +76,10 @@ def _result(kind: str, text: str, extras: JsonObject, call: PartDraft | None, na
     told = nonempty_text(extras.get("formatted_output_and_error"))
     diff = nonempty_text(extras.get("diff")) or (text if kind == "edit" and is_patch(text) else None)
     shown = told if told is not None else text
-    trust = TrustLevel.MODEL_GENERATED if kind == "delegate" else trust_of(kind, shown)
     about = extras.get("metadata")
+    trust = TrustLevel.MODEL_GENERATED
+    if kind != "delegate":
+        trust = trust_of(kind, shown, call, has_run=has_run(about))
     code = about.get("exit_code") if is_object(about) else extras.get("exit_code")
     status, category = exit_status(code)
     if kind in ("read", "edit", "write") and shown.startswith(_ERROR):
@@ -87,6 +91,9 @@ def _result(kind: str, text: str, extras: JsonObject, call: PartDraft | None, na
     parts = [said]
     if diff is not None:
         change = diff_part(diff, path)
+        # A file that was not there holds only what the model wrote.
+        is_new = trust is TrustLevel.TOOL_TRUSTED and not any(line[:1] in (" ", "-") for line in diff.splitlines()[2:])
+        change.trust = TrustLevel.MODEL_GENERATED if is_new else change.trust
         change.tool_call_id, change.tool_name = said.tool_call_id, said.tool_name
         parts.append(change)
     if nonempty_text(extras.get("screenshot")):
@@ -111,13 +118,15 @@ def _recalled(extras: JsonObject) -> list[MessageDraft]:
         out.append(MessageDraft(MessageKind.REPOSITORY_INSTRUCTION, "microagent", [part]))
     rest = {k: v for k, v in extras.items() if k not in _RECALLED and v not in (None, "", [], {})}
     if rest or not out:
-        out.append(note_message({"note": "recall", **rest}, NAME, TrustLevel.UNKNOWN))
+        trust = TrustLevel.TOOL_TRUSTED if rest.keys() <= _OF_CLIENT else TrustLevel.UNKNOWN
+        out.append(note_message({"note": "recall", **rest}, NAME, trust))
     return out
 
 
 _RECALLED: Final = frozenset({
     "repo_instructions", "additional_agent_instructions", "conversation_instructions", "microagent_knowledge",
 })  # fmt: skip
+_OF_CLIENT: Final = frozenset({"recall_type", "runtime_hosts", "date", "working_dir"})
 
 
 def _state(extras: JsonObject) -> MessageDraft:

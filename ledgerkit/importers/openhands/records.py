@@ -10,6 +10,8 @@ from ledgerkit.importers.drafts import JsonObject, MessageDraft, PartDraft, Reco
 from ledgerkit.importers.pieces import count, digest, json_part, media_part, unknown_message
 from ledgerkit.importers.reader import Line
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, objects_of
+from ledgerkit.importers.tool_names import trust_of_shell
+from ledgerkit.importers.tool_words import EDITORS, editors_words
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel, Visibility
 
 NAME: Final = "openhands"
@@ -20,8 +22,24 @@ _REPOSITORY: Final = frozenset({
     *("run", "run_ipython", "read", "write", "edit", "execute_bash", "execute_ipython_cell", "str_replace_editor"),
     *("terminal", "bash", "file_editor", "edit_file", "glob", "grep", "planning_file_editor", "apply_patch"),
 })  # fmt: skip
+_SHELLS: Final = frozenset({"run", "execute_bash", "terminal", "bash"})
 _OWN_WORDS: Final = re.compile(r"File created successfully at: [^\n]+|Your thought has been logged\.")
 """Fixed sentences of the tools, which quote nothing but a path that the model gave."""
+_OWN_ERRORS: Final = re.compile(
+    r"(?:RuntimeError: )?Agent reached maximum (?:iteration|budget[\w ]{0,20}) in headless mode\. "
+    r"Current \w+: [\d.]+, max \w+: [\d.]+|(?:\w+: )?Agent got stuck in a loop"
+    r"|Parameter '[\w.-]{1,64}' is expected to be one of \['[\w.-]+'(?:, '[\w.-]+')*\]\.?"
+    r"|Missing required parameters for function '[\w.-]{1,64}': \{[\w.', -]*\}"
+    r"|Parameter '[\w.-]{1,64}' is not allowed for function '[\w.-]{1,64}'\. Allowed parameters: \{[\w.', -]*\}"
+)
+"""What the agent's program says of a call that does not fit its tool, or of a limit that ended the run."""
+_NOT_RUN: Final = re.compile(
+    r"(?:ERROR: )?Cannot execute multiple commands at once\.\nPlease run each command separately OR chain them into a "
+    r"single command via && or ;\nProvided commands:\n\(1\) .*",
+    re.DOTALL,
+)
+"""Quotes the commands that the model gave, and shows nothing that ran."""
+_MODEL: Final = TrustLevel.MODEL_GENERATED
 _SMALL: Final = 2_000
 
 
@@ -81,14 +99,31 @@ def usage_of(usage: object, cost: str | None = None) -> UsageDraft | None:
     )
 
 
-def trust_of(tool: str | None, text: str = "") -> TrustLevel:
-    """Whose words a tool returns; unknown for a tool that is not known."""
+def trust_of(tool: str | None, text: str, call: PartDraft | None, *, has_run: bool = True) -> TrustLevel:
+    """Whose words a tool returns; unknown for a tool that is not known.
+
+    Args:
+        tool: The tool, or in V0 what kind of result it is.
+        text: What came back.
+        call: The call that it answers.
+        has_run: Whether a shell ran what it was asked.
+    """
     name = (tool or "").lower()
     if _OWN_WORDS.fullmatch(text.strip()):
         return TrustLevel.TOOL_TRUSTED
+    is_editor = name in EDITORS or (call is not None and call.tool_name in EDITORS)
+    if is_editor and (own := editors_words(text)):
+        return own
+    if name in _SHELLS:
+        return _MODEL if not has_run and _NOT_RUN.fullmatch(text) else trust_of_shell(call.data if call else None)
     if name in _REPOSITORY:
         return TrustLevel.REPOSITORY_UNTRUSTED
     return TrustLevel.NETWORK_UNTRUSTED if _NETWORK.fullmatch(name) else TrustLevel.UNKNOWN
+
+
+def trust_of_error(text: str) -> TrustLevel:
+    """Trust of what the agent's program says of an error: unknown, since it may quote anything, but for fixed forms."""
+    return TrustLevel.TOOL_TRUSTED if _OWN_ERRORS.fullmatch(text.strip()) else TrustLevel.UNKNOWN
 
 
 def texts_of(content: object) -> str:
@@ -166,11 +201,16 @@ def exit_status(code: object) -> tuple[ToolStatus, str | None]:
     return (ToolStatus.FAILED, "exit_code") if code else (ToolStatus.SUCCEEDED, None)
 
 
+def has_run(about: object) -> bool:
+    """Whether a shell ran a command, by what it noted of it: one that it refused has no exit code and no place."""
+    return not is_object(about) or about.get("exit_code") != -1 or bool(about.get("working_dir"))
+
+
 def error_message(text: str, category: str, *, is_shown: bool) -> MessageDraft:
-    """An error. It may quote anything."""
+    """An error."""
     part = PartDraft(
         part_type=PartType.ERROR,
-        trust=TrustLevel.UNKNOWN,
+        trust=trust_of_error(text),
         visibility=Visibility.MODEL_VISIBLE if is_shown else Visibility.HUMAN_VISIBLE,
         text=text,
         error_category=category,

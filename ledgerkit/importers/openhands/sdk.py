@@ -52,6 +52,12 @@ class SdkReading:
         self._used: dict[str, Growth] = {
             grown.response: grown for each in self._growths.values() for grown in each if grown.response
         }
+        self._written_at = {
+            str(event["llm_response_id"]): place
+            for place, (_, event) in reversed(list(enumerate(events)))
+            if is_object(event) and event.get("llm_response_id")
+        }
+        self._settled: dict[str, int] = {}
         self._calls: dict[str, PartDraft] = {}
         self._parents: dict[str, str | None] = {}
         self.answered: set[str] = set()
@@ -63,6 +69,10 @@ class SdkReading:
             "Condensation": self._condensation,
             **dict.fromkeys(_RESULTS, self._result),
         }
+
+    def settled_by(self, native_id: str | None) -> int | None:
+        """The place of the event that says which call a total grew by; ``None`` for other records."""
+        return self._settled.get(native_id or "")
 
     def records(self) -> Iterator[RecordDraft]:
         """The records of the stream."""
@@ -103,6 +113,8 @@ class SdkReading:
             said = [event.get("id"), grown.name, grown.response]
             draft = draft_of(line, "stats/model call", said, self.session, [message])
             draft.native_id = f"{event.get('id')}/{grown.name}"
+            if grown.response is not None:
+                self._settled[draft.native_id] = self._written_at[grown.response]
             draft.created_at = micros(event.get("timestamp"))
             draft.parent = nonempty_text(event.get("parent_id"))
             if grown.response is None:

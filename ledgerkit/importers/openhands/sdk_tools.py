@@ -6,7 +6,17 @@ import re
 from typing import Any, Final
 
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, PartDraft
-from ledgerkit.importers.openhands.records import NAME, Returned, exit_status, images_of, small, texts_of, trust_of
+from ledgerkit.importers.openhands.records import (
+    NAME,
+    Returned,
+    exit_status,
+    has_run,
+    images_of,
+    small,
+    texts_of,
+    trust_of,
+    trust_of_error,
+)
 from ledgerkit.importers.pieces import arguments_of, call_part, json_part, path_of, reasoning_part, text_part
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, objects_of
 from ledgerkit.protocol.vocabulary import MessageKind, ToolStatus, TrustLevel, Visibility
@@ -89,7 +99,7 @@ def result_message(event: JsonObject, call: PartDraft | None) -> list[MessageDra
         return [MessageDraft(MessageKind.APPROVAL_DECISION, "user" if by_person else "hook", [said.part()])]
     if event.get("kind") == "AgentErrorEvent":
         text = str(event.get("error") or "")
-        said = Returned(call, native, name, text, TrustLevel.UNKNOWN, ToolStatus.FAILED, "agent_error")
+        said = Returned(call, native, name, text, trust_of_error(text), ToolStatus.FAILED, "agent_error")
         return [MessageDraft(MessageKind.TOOL_CALL_RESULT, NAME, [said.part()])]
     seen = event.get("observation")
     return _observed(event, seen, call, native, name) if is_object(seen) else []
@@ -101,7 +111,9 @@ def _observed(
     content = seen.get("content") or seen.get("output") or seen.get("text") or seen.get("error")
     text = texts_of(content)
     is_remote = str(seen.get("kind")).startswith(("MCP", "Browser"))
-    trust = TrustLevel.NETWORK_UNTRUSTED if is_remote else trust_of(name, text)
+    trust = (
+        TrustLevel.NETWORK_UNTRUSTED if is_remote else trust_of(name, text, call, has_run=has_run(seen.get("metadata")))
+    )
     status, category = _ended(seen)
     data = small({k: v for k, v in seen.items() if k not in _OWN})
     path = nonempty_text(seen.get("path")) or (path_of(call.data) if call else None)

@@ -11,7 +11,7 @@ from ledgerkit.importers.otel.spans import Span, structured
 from ledgerkit.importers.otel.turns import Turn
 from ledgerkit.importers.pieces import arguments_of, call_part, digest, json_part, media_part, reasoning_part, text_part
 from ledgerkit.importers.shapes import is_object, nonempty_text
-from ledgerkit.importers.tool_names import trust_of_tool
+from ledgerkit.importers.tool_words import trust_of_result
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel, Visibility
 
 Piece = tuple[MessageKind, str, PartDraft]
@@ -67,10 +67,10 @@ def _piece(part: JsonObject, role: str, actor: str | None, at: int | None, *, ke
     return speaks, speaker, json_part(part, trust, visibility=Visibility.AUDIT_ONLY)
 
 
-def _returned(value: object, call_id: str, name: str | None, status: ToolStatus) -> PartDraft:
+def _returned(value: object, call_id: str, name: str | None, status: ToolStatus, arguments: object = None) -> PartDraft:
     return PartDraft(
         part_type=PartType.TOOL_RESULT,
-        trust=trust_of_tool(name),
+        trust=trust_of_result(name, arguments, nonempty_text(value)),
         text=value if isinstance(value, str) else None,
         data=None if value is None or isinstance(value, str) else value,
         status=status,
@@ -91,7 +91,7 @@ def tool_run(span: Span, call_id: str, *, is_asked: bool) -> list[MessageDraft]:
         call = call_part(call_id, name, arguments_of(structured(asked)), span.start)
         out.append(MessageDraft(MessageKind.TOOL_CALL_REQUEST, "assistant", [call], metadata={"derived": ["kind"]}))
     status = ToolStatus.FAILED if span.error else ToolStatus.SUCCEEDED if _is_ok(span) else ToolStatus.UNKNOWN
-    part = _returned(returned, call_id, name, status)
+    part = _returned(returned, call_id, name, status, arguments_of(structured(asked)))
     part.started_at, part.finished_at = span.start, span.end
     out.append(MessageDraft(MessageKind.TOOL_CALL_RESULT, name or "tool", [part]))
     return out

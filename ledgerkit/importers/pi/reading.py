@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Final
 
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, Node, PartDraft, RecordDraft, RunFacts
@@ -9,7 +10,7 @@ from ledgerkit.importers.pi import messages
 from ledgerkit.importers.pieces import JSON_TYPE, digest, micros, note_message, text_part, unknown_message
 from ledgerkit.importers.reader import Line
 from ledgerkit.importers.shapes import is_object, nonempty_text, objects_of
-from ledgerkit.protocol.identifiers import hash_uuid
+from ledgerkit.protocol.identifiers import hash_uuid, is_uuid
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, TrustLevel, Visibility
 
 NAME: Final = "pi"
@@ -90,7 +91,9 @@ class Reading:
         draft.digest = digest([NAME, self._session])
         draft.native_id = self._start = hash_uuid(NAME, self._session, "start")
         draft.parent = None
-        draft.facts = RunFacts(working_directory=nonempty_text(entry.get("cwd")))
+        draft.facts = RunFacts(
+            working_directory=nonempty_text(entry.get("cwd")), parent_session=_branched_off(entry, self._session)
+        )
         about = {k: v for k, v in entry.items() if k != "type"}
         draft.messages = [note_message({"note": "session", **about}, NAME, TrustLevel.TOOL_TRUSTED)]
 
@@ -131,6 +134,13 @@ class Reading:
         if kind in ("custom", "context_transform", "ephemeral", "session_info"):
             return note_message({"note": kind, **rest}, NAME, TrustLevel.UNKNOWN)
         return unknown_message(entry, NAME)
+
+
+def _branched_off(header: JsonObject, own: str) -> str | None:
+    """The session that this one was branched off: the header names its file, and the file's name its id."""
+    named = nonempty_text(header.get("parentSession")) or nonempty_text(header.get("branchedFrom")) or ""
+    parent = PurePath(named.replace("\\", "/")).name.removesuffix(".jsonl").rpartition("_")[2]
+    return parent.lower() if is_uuid(parent) and parent.lower() != own.lower() else None
 
 
 def _record_type(entry: JsonObject) -> str:

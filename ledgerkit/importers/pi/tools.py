@@ -8,6 +8,7 @@ from typing import Final
 from ledgerkit.importers.drafts import JsonObject, PartDraft
 from ledgerkit.importers.pieces import digest, path_of
 from ledgerkit.importers.shapes import is_object, nonempty_text
+from ledgerkit.importers.tool_names import trust_of_shell
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel, Visibility
 
 _REPOSITORY: Final = frozenset({"bash", "read", "edit", "write", "grep", "find", "ls"})
@@ -16,6 +17,13 @@ _KINDS: Final = {
     "read": MessageKind.FILE_OBSERVATION, "edit": MessageKind.DIFF_OBSERVATION, "write": MessageKind.DIFF_OBSERVATION,
 }  # fmt: skip
 _DONE: Final = re.compile(r"Successfully (?:replaced (?:text|\d+ block\(s\)) in [^\n]+|wrote \d+ bytes to [^\n]+)\.?")
+_UNDONE: Final = re.compile(
+    r"Could not find the exact text in [^\n]+\. The old text must match exactly[^\n]*"
+    r"|Found \d+ occurrences of the text in [^\n]+\. The text must be unique\.[^\n]*"
+    r"|No changes made to [^\n]+\. The replacement produced identical content\.[^\n]*|File not found: [^\n]+"
+)
+"""An edit that was not made, in pi's words about the path that the model gave."""
+_NOTHING: Final = frozenset({"No matches found", "No files found matching pattern", "(empty directory)"})
 _ABORTED: Final = ("Command aborted", "Operation aborted")
 
 
@@ -25,7 +33,7 @@ def result_part(message: JsonObject, call: JsonObject, text: str) -> tuple[Messa
     status, category = _ended(message, text)
     return _KINDS.get(name or "", MessageKind.TOOL_CALL_RESULT), PartDraft(
         part_type=PartType.TOOL_RESULT,
-        trust=_trust(name, text),
+        trust=_trust(name, text, call.get("arguments")),
         text=text,
         data=_details(message.get("details")),
         status=status,
@@ -36,10 +44,15 @@ def result_part(message: JsonObject, call: JsonObject, text: str) -> tuple[Messa
     )
 
 
-def _trust(name: str | None, text: str) -> TrustLevel:
-    """Whose words a result is; an edit's fixed sentence is the tool's own."""
-    if name in ("edit", "write") and _DONE.fullmatch(text.strip()):
+def _trust(name: str | None, text: str, arguments: object) -> TrustLevel:
+    """Whose words a result is; fixed sentences of edits and searches are the tool's own."""
+    said = text.strip()
+    if name in ("edit", "write") and (_DONE.fullmatch(said) or _UNDONE.fullmatch(said)):
         return TrustLevel.TOOL_TRUSTED
+    if name in ("grep", "find", "ls") and said in _NOTHING:
+        return TrustLevel.TOOL_TRUSTED
+    if name == "bash":
+        return trust_of_shell(arguments)
     if name in _REPOSITORY:
         return TrustLevel.REPOSITORY_UNTRUSTED
     return TrustLevel.NETWORK_UNTRUSTED if name and _NETWORK.fullmatch(name) else TrustLevel.UNKNOWN

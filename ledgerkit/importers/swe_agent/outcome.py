@@ -56,8 +56,15 @@ def _at(value: Any, *names: str) -> object:  # noqa: ANN401 - any JSON value
     return value
 
 
-def info_messages(info: JsonObject, config: JsonObject, environment: object) -> Iterator[MessageDraft]:
-    """The run's figures and settings, what it handed in, what a reviewer said of it, how it ended."""
+def info_messages(info: JsonObject, config: JsonObject, environment: object, asked: str) -> Iterator[MessageDraft]:
+    """The run's figures and settings, what it handed in, what a reviewer said of it, how it ended.
+
+    Args:
+        info: What the agent keeps of the run.
+        config: Its configuration.
+        environment: Where it ran.
+        asked: The last command of the model.
+    """
     stats = info.get("model_stats")
     if is_object(stats) and stats:
         # Tokens of the whole run. No call has them: which call took how many is not recorded.
@@ -67,7 +74,7 @@ def info_messages(info: JsonObject, config: JsonObject, environment: object) -> 
     yield note_message({"note": "run", **{k: v for k, v in about.items() if v}}, NAME, TrustLevel.UNKNOWN)
     submission = info.get("submission")
     if isinstance(submission, str) and submission.strip():
-        yield submission_message(submission, NAME)
+        yield _submitted(submission, asked)
     elif submission:
         yield MessageDraft(MessageKind.RUN_SUMMARY, NAME, [json_part(submission, TrustLevel.UNKNOWN)])
     if review := info.get("review"):
@@ -79,13 +86,14 @@ def info_messages(info: JsonObject, config: JsonObject, environment: object) -> 
         yield verdict_message("exit status", Verdict.INCONCLUSIVE, {"exit_status": status, "submitted": handed_in})
 
 
-def submission_message(submission: str, actor: str) -> MessageDraft:
-    """What a run handed in: a patch, or an answer that may be the model's or something that it read."""
+def _submitted(submission: str, asked: str) -> MessageDraft:
+    """What a run handed in: a patch, or an answer. One that the model's last command spells out is the model's."""
     if is_patch(submission):
-        return MessageDraft(MessageKind.DIFF_OBSERVATION, actor, patch_parts(submission), metadata={"submission": True})
-    part = text_part(submission, TrustLevel.UNKNOWN, visibility=Visibility.HUMAN_VISIBLE)
+        return MessageDraft(MessageKind.DIFF_OBSERVATION, NAME, patch_parts(submission), metadata={"submission": True})
+    trust = TrustLevel.MODEL_GENERATED if submission.strip() in asked else TrustLevel.UNKNOWN
+    part = text_part(submission, trust, visibility=Visibility.HUMAN_VISIBLE)
     part.data = {"note": "submission"}
-    return MessageDraft(MessageKind.RUN_SUMMARY, actor, [part])
+    return MessageDraft(MessageKind.RUN_SUMMARY, NAME, [part])
 
 
 def state_of(step: JsonObject) -> JsonObject:

@@ -114,7 +114,8 @@ class Reading:
                 yield self._unknown(turn)
         info = run.get("info")
         if is_object(info) and info:
-            messages = list(outcome.info_messages(info, config, run.get("environment")))
+            asked = next((turn.text("action") for turn in reversed(turns) if isinstance(turn, Turn)), "")
+            messages = list(outcome.info_messages(info, config, run.get("environment"), asked))
             draft = self._draft("info", info, messages)
             # The file of a run that goes on is written anew; what a later reading finds replaces this.
             draft.native_id = f"{self._session}/{self._run_key}/info"

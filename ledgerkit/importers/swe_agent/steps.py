@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, PartDraft
@@ -9,12 +10,18 @@ from ledgerkit.importers.pieces import arguments_of, call_part, reasoning_part, 
 from ledgerkit.importers.shapes import is_list, is_object, nonempty_text, objects_of
 from ledgerkit.importers.swe_agent.outcome import state_of
 from ledgerkit.importers.swe_agent.turns import Turn, text_of
+from ledgerkit.importers.tool_names import trust_of_shell
+from ledgerkit.importers.tool_words import NO_OUTPUT, editors_words
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, ToolStatus, TrustLevel
 
 SHELL: Final = "bash"
 _READS: Final = frozenset({"open", "goto", "scroll_up", "scroll_down", "view"})
 _EDITS: Final = frozenset({"edit", "create", "insert", "str_replace", "undo_edit", "write"})
 _EDITOR: Final = "str_replace_editor"
+_SEARCHES: Final = frozenset({"find_file", "search_dir", "search_file"})
+_NOTHING: Final = re.compile(r"(?:OBSERVATION:\n)?No matches found for [^\n]+")
+_PROMPT: Final = re.compile(r"\n*\(Open file: [^\n]*\)\n\(Current directory: [^\n]*\)\nbash-\$\Z")
+"""What 0.x puts below each observation."""
 _STATE_LIMIT: Final = 400
 """Longer texts of a state (the diff so far) grow with each step and stand in the submission."""
 
@@ -69,11 +76,12 @@ def result_message(turn: Turn, calls: list[PartDraft]) -> MessageDraft | None:
     if told is None and (not isinstance(observed, str) or (not calls and not observed)):
         return None
     whole = observed if isinstance(observed, str) else ""
-    kind = _kind(calls, turn.text("action"))
+    name = _command(calls, turn.text("action"))
+    kind = _kind(name)
     call = calls[0] if calls else None
     part = PartDraft(
         part_type=PartType.TOOL_RESULT if call else PartType.TEXT,
-        trust=TrustLevel.REPOSITORY_UNTRUSTED,
+        trust=_trust(calls, name, whole if told is None else told),
         text=whole if told is None else told,
         data={"observation": whole} if told is not None and whole.strip() not in told else None,
         status=ToolStatus.UNKNOWN if call else None,
@@ -95,17 +103,33 @@ def _answered(reply: JsonObject | None, calls: list[PartDraft]) -> str | None:
     return named if named in known else known[0] if known else None
 
 
-def _kind(calls: list[PartDraft], action: str) -> MessageKind:
-    """What a result is, by the tool, or by the agent's own command that an action begins with."""
+def _command(calls: list[PartDraft], action: str) -> str | None:
+    """What the agent was asked to do: the tool, or its own command that an action begins with."""
     name = calls[0].tool_name if calls else None
     if name == _EDITOR:
         arguments = calls[0].data
         name = nonempty_text(arguments.get("command")) if is_object(arguments) else None
     elif name == SHELL:
-        name = next(iter(action.split(maxsplit=1)), None)
+        return next(iter(action.split(maxsplit=1)), None)
+    return name
+
+
+def _kind(name: str | None) -> MessageKind:
     if name in _READS:
         return MessageKind.FILE_OBSERVATION
     return MessageKind.DIFF_OBSERVATION if name in _EDITS else MessageKind.TOOL_CALL_RESULT
+
+
+def _trust(calls: list[PartDraft], name: str | None, text: str) -> TrustLevel:
+    """Whose words a result is: its tool's own where they are fixed, else the network's or the repository's."""
+    said = _PROMPT.sub("", text.strip())
+    if said == NO_OUTPUT or (name in _SEARCHES and _NOTHING.fullmatch(said)):
+        return TrustLevel.TOOL_TRUSTED
+    called = calls[0] if calls else None
+    if called is None or called.tool_name == SHELL:
+        return trust_of_shell(called.data if called else None)
+    own = editors_words(said) if called.tool_name == _EDITOR else None
+    return own or TrustLevel.REPOSITORY_UNTRUSTED
 
 
 def _around(step: JsonObject) -> JsonObject:

@@ -11,9 +11,10 @@ from ledgerkit.extract.verifiers import EXTRACTOR_VERSION, VERIFIER_SCHEMA, veri
 
 SCHEMA = {
     **dict.fromkeys(("session_id", "run_id", "message_id", "part_type", "text", "data", "tool_call_id"), pl.String),
-    **dict.fromkeys(("tool_name", "status", "error_category"), pl.String),
+    **dict.fromkeys(("tool_name", "status", "error_category", "part_visibility"), pl.String),
     "sequence_no": pl.Int64,
     "part_index": pl.Int32,
+    "step": pl.Int32,
 }
 
 
@@ -41,7 +42,7 @@ def test_one_row_for_each_check_of_a_call() -> None:
     )
     assert found.schema == pl.Schema(VERIFIER_SCHEMA)
     assert found.select(
-        "sequence_no", "message_id", "tool_call_id", "kind", "tool", "scope", "verdict", "passed"
+        "sequence_no", "message_id", "tool_call_id", "kind", "tool", "targets", "verdict", "passed"
     ).rows() == [
         (3, "m3", "c1", "lint", "ruff", ".", "passed", None),
         (3, "m3", "c1", "test", "pytest", "tests", "passed", 3),
@@ -97,7 +98,7 @@ def test_a_command_may_be_a_list_of_words_or_have_another_name() -> None:
         ({"cmd": "pytest -q"}, "1 passed in 0.1s", {}),
     )
     found = verifier_frame(frame)
-    assert found["scope"].to_list() == ["", "a b", ""]
+    assert found["targets"].to_list() == ["", "a b", ""]
     assert found["verdict"].to_list() == ["failed", "passed", "passed"]
 
 

@@ -136,7 +136,8 @@ def test_who_speaks_follows_from_the_step_before(ledger: lk.Ledger, tmp_path: Pa
     assert shown(ledger) == [
         ("SYSTEM_INSTRUCTION", "ORG_TRUSTED", "You are an agent."), ("USER_TASK", "USER_TRUSTED", "Fix it."),
         ("DEVELOPER_INSTRUCTION", "UNKNOWN", "Context of the workspace"),
-        ("ASSISTANT_RESPONSE", "MODEL_GENERATED", "Looking."), ("TOOL_CALL_RESULT", "UNKNOWN", "$ ls\na.py"),
+        ("ASSISTANT_RESPONSE", "MODEL_GENERATED", "Looking."),
+        ("TOOL_CALL_RESULT", "REPOSITORY_UNTRUSTED", "$ ls\na.py"),
         ("USER_TASK", "UNKNOWN", "Terminal: a.py"), ("ASSISTANT_RESPONSE", "MODEL_GENERATED", "Done."),
         ("USER_TASK", "USER_TRUSTED", "Thanks. Now the docs."),
     ]  # fmt: skip

@@ -88,7 +88,8 @@ def test_what_an_agent_ran_from_its_text_is_no_word_of_the_user(corpus: Path, le
     ledger.import_logs(corpus / "chat/SWE-smith/ft_xml_example.jsonl", now=NOW)
     said = ledger.sql("select part_trust_level, count(*) as n from parts where kind = 'USER_TASK' group by all").rows()
     assert said == [("USER_TRUSTED", 3)]
-    assert ledger.sql("select count(*) from parts where part_trust_level = 'REPOSITORY_UNTRUSTED'").item() == 100
+    counts = "select part_trust_level, count(*) from parts where kind = 'TOOL_CALL_RESULT' group by 1 order by 1"
+    assert ledger.sql(counts).rows() == [("REPOSITORY_UNTRUSTED", 97), ("TOOL_TRUSTED", 3)]  # 3 printed nothing
     assert sorted(ledger.sql("select task_id from runs")["task_id"]) == [
         "getmoto__moto.694ce1f4.pr_7331", "pandas-dev__pandas.95280573.pr_53652", "pydantic__pydantic.acb0f10f.pr_8316",
     ]  # fmt: skip

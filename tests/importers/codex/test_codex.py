@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -540,3 +541,67 @@ def test_odd_values_fail_no_file(data: st.DataObject, tmp_path: Path) -> None:
         assert all(message.parts and message.actor for message in record.messages)
     met = {record.line for record in parsed.records} | {damage.line for damage in parsed.quarantined}
     assert len(met) == len(lines)
+
+
+# Where a fork came from
+
+
+def forked(number: int = 1, parent: str = THREAD, **more: Any) -> Rollout:
+    """A fork of a thread of three turns: copies of the first two, with other times, then a turn of its own."""
+    origin = Rollout(parent)
+    for turn in range(3):
+        origin.turn(f"Turn {turn}", turn)
+    ends = [at for at, line in enumerate(origin.lines) if line["payload"].get("type") == "task_complete"]
+    log = Rollout(CHILD, 30, forked_from_id=parent, **more)
+    log.lines = log.lines[:1] + [{**line, "timestamp": "2026-01-01T00:30:00Z"} for line in origin.lines[: ends[number] + 1]]
+    log.add("turn_context", cwd="/work", model="gpt-x", approval_policy="on-request")
+    log.turn("Another way.", 7)
+    return log
+
+
+@pytest.mark.parametrize("is_child_first", [False, True])
+def test_a_fork_names_the_run_and_the_message_that_it_left_whoever_is_imported_first(
+    is_child_first: bool, ledger: lk.Ledger, tmp_path: Path
+) -> None:
+    parent = Rollout()
+    for turn in range(3):
+        parent.turn(f"Turn {turn}", turn)
+        parent.add("turn_context", cwd="/work", model="gpt-x", approval_policy="on-request")
+    logs = [("parent", parent), ("child", forked())]
+    before = "select parent_run_id, forked_at from runs where relation = 'fork'"
+    for name, log in reversed(logs) if is_child_first else logs:
+        taken(ledger, tmp_path, log, f"{name}.jsonl")
+        if name == "child" and is_child_first:
+            assert ledger.sql(before).rows() == [(THREAD, None)]  # what the log says
+    (main,) = ledger.sql("select run_id from runs where relation is null").rows()
+    ((run, at),) = ledger.sql(before).rows()
+    assert run == main[0]
+    found = ledger.sql("select run_id, text, kind from messages where message_id = ?", [at]).row(0)
+    assert found == (run, "Done 1.", "ASSISTANT_RESPONSE")
+    children = ledger.run(run).children()
+    assert children["session_id"].to_list() == [CHILD]
+    assert ledger.sql("select task from sessions where session_id = ?", [CHILD]).item() == "Turn 0"
+
+
+def test_the_replay_of_a_fork_shows_what_was_copied_once(ledger: lk.Ledger, tmp_path: Path) -> None:
+    parent = Rollout()
+    for turn in range(3):
+        parent.turn(f"Turn {turn}", turn)
+    taken(ledger, tmp_path, parent, "a.jsonl")
+    taken(ledger, tmp_path, forked(), "b.jsonl")
+    (child,) = ledger.sql("select run_id from runs where relation = 'fork'")["run_id"]
+    last = ledger.run(child).facts["steps"] - 1
+    tasks = ledger.run(child).replay().step(last).visible.filter(pl.col("kind") == "USER_TASK")["text"].to_list()
+    assert tasks == ["Turn 0", "Turn 1", "Another way."]
+
+
+def test_a_fork_of_a_fork_came_from_the_fork(ledger: lk.Ledger, tmp_path: Path) -> None:
+    third = "01990000-0000-7000-8000-00000000000c"
+    log = Rollout(third, 40, forked_from_id=CHILD)
+    log.lines = log.lines[:1] + [{**line, "timestamp": "2026-01-01T00:40:00Z"} for line in forked().lines]
+    log.turn("A third way.", 8)
+    taken(ledger, tmp_path, log, "c.jsonl")
+    taken(ledger, tmp_path, forked(), "b.jsonl")
+    rows = ledger.sql("select session_id, run_id, parent_run_id, forked_at from runs order by 1").rows()
+    assert [row[2] for row in rows] == [THREAD, rows[0][1]]
+    assert ledger.sql("select text from messages where message_id = ?", [rows[1][3]]).item() == "Done 7."

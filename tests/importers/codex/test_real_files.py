@@ -102,6 +102,22 @@ def test_a_family_of_forks_gives_the_independent_counts(
     relations = set(ledger.sql("select relation from runs")["relation"])
     assert relations <= {None, "fork"}
     assert "fork" in relations
+    _parents_are_known(ledger)
+
+
+def _parents_are_known(ledger: lk.Ledger) -> None:
+    """A fork names the run that it left and its last message there; a parent that is not there is named all the same."""
+    runs = ledger.sql("select run_id, relation, parent_run_id, forked_at from runs").to_dicts()
+    mains = [run["run_id"] for run in runs if run["relation"] is None]
+    forks = [run for run in runs if run["relation"] == "fork"]
+    assert len({run["parent_run_id"] for run in forks} - {None}) == 1
+    for run in forks:
+        assert [run["parent_run_id"]] == mains or not mains
+        assert (run["forked_at"] is None) == (not mains)
+        if mains:
+            last = "select max(sequence_no) from messages where run_id = ? and (message_id = ? or ?)"
+            at, end = (ledger.sql(last, [mains[0], run["forked_at"], whole]).item() for whole in (False, True))
+            assert at == end  # these forks hold all of their parents
 
 
 def test_real_files_conform(corpus: Path) -> None:

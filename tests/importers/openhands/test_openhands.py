@@ -144,7 +144,7 @@ def test_real_files_conform(corpus: Path) -> None:
 
 
 def test_no_other_format_of_the_corpus_is_taken_for_openhands(corpus: Path) -> None:
-    own = {corpus / name for name in (*V0, SDK)}
+    own = {corpus / name for name in (*V0, SDK)} | set((corpus / "openhands").rglob("base_state.json"))
     for path in corpus.rglob("*"):
         if path.is_file() and path not in own and "claude-code" not in path.parts:
             found = recognise(path)
@@ -253,7 +253,7 @@ def test_whose_words_an_observation_is(ledger: lk.Ledger, tmp_path: Path) -> Non
         ("REPOSITORY_INSTRUCTION", "Be good.", "REPOSITORY_UNTRUSTED"),
         ("REPOSITORY_INSTRUCTION", "Use git.", "UNKNOWN"),
         ("TOOL_CALL_RESULT", "page", "NETWORK_UNTRUSTED"), ("DIFF_OBSERVATION", "File creat", "TOOL_TRUSTED"),
-        ("DIFF_OBSERVATION", "--- a.py\n+", "REPOSITORY_UNTRUSTED"), ("APPROVAL_DECISION", "No!", "USER_TRUSTED"),
+        ("DIFF_OBSERVATION", "--- a.py\n+", "MODEL_GENERATED"), ("APPROVAL_DECISION", "No!", "USER_TRUSTED"),
         ("ERROR_EVENT", "No such to", "UNKNOWN"), ("ERROR_EVENT", "quota", "UNKNOWN"),
         ("TOOL_CALL_RESULT", "remote", "NETWORK_UNTRUSTED"),
     ]  # fmt: skip
@@ -400,7 +400,8 @@ def test_a_row_of_sdk_events_takes_usage_from_its_metrics(ledger: lk.Ledger, tmp
 
 @pytest.mark.parametrize(
     "value",
-    [{}, [], [{"role": "user", "content": "x"}], person(1, "one event alone"), {"history": []}, {"events": []},
+    [{}, [], [{"role": "user", "content": "x"}], {"history": []}, {"events": []},
+     {"id": "e1", "timestamp": "x", "source": "somebody", "kind": "MessageEvent"},
      {"instance_id": "i", "history": [{"role": "user", "content": "x"}]}, {"trajectory": [{"action": "x"}]}],
 )  # fmt: skip
 def test_other_values_are_no_streams(value: Any) -> None:

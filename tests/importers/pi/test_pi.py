@@ -216,6 +216,34 @@ def test_entries_copied_into_a_new_session_are_copies(ledger: lk.Ledger, tmp_pat
     assert ledger.sql("select count(*) from messages where is_copy").item() == 2
 
 
+@pytest.mark.parametrize("is_child_first", [False, True])
+@pytest.mark.parametrize("field", ["branchedFrom", "parentSession"])
+def test_a_branched_session_names_where_it_came_from_whoever_is_imported_first(
+    field: str, is_child_first: bool, ledger: lk.Ledger, tmp_path: Path
+) -> None:
+    log = Tree()
+    log.user("A")
+    log.answer(words("a"))
+    log.user("B")
+    fork = log.answer(words("b"))
+    parent = list(log.lines)
+    log.tip = parent[2]["id"]
+    log.user("C")  # a rewind of the parent, from which the other session was branched off
+    log.answer(words("c"))
+    whole, branch = list(log.lines), [*log.lines[1:3], *log.lines[5:]]
+    assert fork
+    log.lines = [header(OTHER, version=3, **{field: f"/sessions/2026-01-01T00-00-00-000Z_{SESSION.upper()}.jsonl"})]
+    log.lines += branch
+    log.user("D")
+    files = [("a.jsonl", whole), ("b.jsonl", log.lines)]
+    for name, lines in reversed(files) if is_child_first else files:
+        taken(ledger, tmp_path, lines, name)
+    runs = {(r["session_id"], r["relation"]): r for r in ledger.sql("from runs").to_dicts()}
+    child = runs[OTHER, "fork"]
+    assert child["parent_run_id"] == runs[SESSION, "rewind"]["run_id"]
+    assert ledger.sql("select text from messages where message_id = ?", [child["forked_at"]]).item() == "c"
+
+
 def test_a_file_that_was_migrated_adds_nothing(ledger: lk.Ledger, tmp_path: Path) -> None:
     log = Tree()
     log.user("A")

@@ -245,7 +245,7 @@ def test_a_flag_that_was_handed_in_is_no_patch(ledger: lk.Ledger, tmp_path: Path
     taken(ledger, tmp_path, document)
     assert ledger.sql("select count(*) from file_changes").item() == 0
     trust = "select part_trust_level from parts where data->>'$.note' = 'submission'"
-    assert ledger.sql(trust).item() == "UNKNOWN"
+    assert ledger.sql(trust).item() == "MODEL_GENERATED"  # it stands in the command
     assert ledger.sql("select result_count from tool_calls").item() == 0
 
 
