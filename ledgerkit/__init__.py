@@ -19,6 +19,7 @@ from ledgerkit.errors import (
     ExportTargetError,
     IdempotencyError,
     ImportSourceError,
+    ImportWorkerError,
     IntegrityError,
     LedgerConflictError,
     LedgerError,
@@ -38,6 +39,7 @@ from ledgerkit.protocol.vocabulary import Audience, MessageKind, TrustLevel, Vis
 from ledgerkit.run import Run
 
 if TYPE_CHECKING:
+    from ledgerkit import strategies as strategies
     from ledgerkit.exports import ExportAccount
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
@@ -58,6 +60,7 @@ __all__ = [
     "IdempotencyError",
     "ImportAccount",
     "ImportSourceError",
+    "ImportWorkerError",
     "InclusionProof",
     "IntegrityError",
     "Ledger",
@@ -81,6 +84,7 @@ __all__ = [
     "UnknownNameError",
     "Visibility",
     "open",
+    "strategies",
 ]
 
 _LATE = {

@@ -48,3 +48,11 @@ def demo_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lk.open(path, key=bytes(32)) as made:
         made.import_logs(ROOT / "data", now=NOW)
     return path
+
+
+@pytest.fixture(scope="session")
+def corpus_import(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, lk.ImportAccount]:
+    """A ledger with the whole corpus, redacted, imported once, and the account; tests only read it."""
+    path = tmp_path_factory.mktemp("corpus") / "all.ledger"
+    with lk.open(path, key=bytes(32)) as made:
+        return path, made.import_logs(corpus, now=NOW)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from ledgerkit.protocol.model import MAX_JSON_DEPTH, replace_lone_surrogates
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
+_HEAD_CHUNK = 1 << 16
 
 
 class Line(msgspec.Struct, gc=False):
@@ -49,7 +50,7 @@ class Damage(msgspec.Struct, gc=False):
 
 
 def read_json_lines(
-    path: Path, *, offset: int = 0, line: int = 1, max_line_bytes: int = MAX_LINE_BYTES
+    path: Path, *, offset: int = 0, line: int = 1, max_line_bytes: int = MAX_LINE_BYTES, chunk: int = CHUNK
 ) -> Iterator[Line | Damage]:
     """Reads a JSON Lines file from a byte offset on.
 
@@ -58,11 +59,12 @@ def read_json_lines(
         offset: Byte offset to begin at (a former cursor).
         line: Number of the line there, from 1.
         max_line_bytes: A longer line is damage, so that no file can fill the memory.
+        chunk: Bytes that are read at once; few for who looks at the first lines only.
 
     Yields:
         Each value or damage, in file order.
     """
-    for number, raw in enumerate(_raw_lines(path, offset, max_line_bytes), start=line):
+    for number, raw in enumerate(_raw_lines(path, offset, max_line_bytes, chunk), start=line):
         if isinstance(raw.content, str):
             yield Damage(number, raw.offset, raw.size, raw.content, torn=not raw.terminated)
         else:
@@ -78,15 +80,15 @@ class _RawLine(msgspec.Struct, gc=False):
     terminated: bool = True
 
 
-def _raw_lines(path: Path, offset: int, limit: int) -> Iterator[_RawLine]:
+def _raw_lines(path: Path, offset: int, limit: int, chunk: int = CHUNK) -> Iterator[_RawLine]:
     """The lines of a file; one that is too long comes without its content."""
     too_long = f"line longer than {limit} bytes"
     at, pending, dropped = offset, b"", 0
     with opened(path) as (file, end):
         try:
             file.seek(offset)
-            while (left := end - file.tell()) > 0 and (chunk := file.read1(min(CHUNK, left))):
-                lines = (pending + chunk).split(b"\n")
+            while (left := end - file.tell()) > 0 and (data := file.read1(min(chunk, left))):
+                lines = (pending + data).split(b"\n")
                 pending = lines.pop()
                 for content in lines:
                     size = dropped + len(content)
@@ -106,13 +108,14 @@ def _raw_lines(path: Path, offset: int, limit: int) -> Iterator[_RawLine]:
 MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024
 
 
-def read_values(path: Path, *, offset: int = 0, line: int = 1) -> Iterator[Line | Damage]:
+def read_values(path: Path, *, offset: int = 0, line: int = 1, chunk: int = CHUNK) -> Iterator[Line | Damage]:
     """Reads a file of JSON: one document over many lines as one value, anything else line by line.
 
     Args:
         path: The file, plain or compressed.
         offset: Byte offset to begin at (of JSON Lines; a document is read from its beginning).
         line: Number of the line there.
+        chunk: Bytes of JSON Lines that are read at once.
 
     Yields:
         The document, or each value or damage, in file order.
@@ -120,7 +123,7 @@ def read_values(path: Path, *, offset: int = 0, line: int = 1) -> Iterator[Line 
     if offset == 0 and (document := _document(path)) is not None:
         yield document
     else:
-        yield from read_json_lines(path, offset=offset, line=line)
+        yield from read_json_lines(path, offset=offset, line=line, chunk=chunk)
 
 
 def read_bytes(raw: bytes, number: int, offset: int) -> Line | Damage:
@@ -140,7 +143,7 @@ def read_bytes(raw: bytes, number: int, offset: int) -> Line | Damage:
 
 def _document(path: Path) -> Line | Damage | None:
     """The JSON document that a file is; ``None`` if its first line is a value by itself, or it is no document."""
-    first = next(_raw_lines(path, 0, MAX_LINE_BYTES), None)
+    first = next(_raw_lines(path, 0, MAX_LINE_BYTES, _HEAD_CHUNK), None)
     if first is None or isinstance(first.content, str):
         return None
     head = first.content.removeprefix(_BOM).strip()
@@ -213,13 +216,15 @@ def _after_blanks(text: str, at: int) -> int:
 def _is_too_deep(value: object) -> bool:
     """Whether a value is nested more deeply than the protocol allows."""
     level: list[object] = [value]
-    for _ in range(MAX_JSON_DEPTH + 1):
-        level = [
-            child for item in level for child in (item.values() if is_object(item) else item if is_list(item) else ())
-        ]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [child for item in level for child in _inside(item) if isinstance(child, dict | list)]
         if not level:
             return False
-    return True
+    return any(level)
+
+
+def _inside(value: object) -> Iterable[object]:
+    return value.values() if is_object(value) else value if is_list(value) else ()
 
 
 def _finite(word: str) -> float | str:

@@ -32,6 +32,7 @@ from ledgerkit.importers.reader import Line, read_values
 
 _SNIFFED_VALUES: Final = 40
 _SNIFFED_BYTES: Final = 4 * 1024 * 1024
+_SNIFFED_CHUNK: Final = 1 << 16
 
 
 class Reader(Protocol):
@@ -116,7 +117,7 @@ def recognise(path: Path) -> LogFormat | None:
 def _head(path: Path) -> Iterator[Line]:
     """The first values that may be records: damage, and scalars that it left, are passed over, a huge line as well."""
     spent = 0
-    for item in read_values(path):
+    for item in read_values(path, chunk=_SNIFFED_CHUNK):
         spent += item.size if item.size <= _SNIFFED_BYTES or isinstance(item, Line) else 0
         if isinstance(item, Line) and isinstance(item.value, dict | list):
             yield item

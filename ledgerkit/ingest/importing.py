@@ -132,14 +132,16 @@ class _Import:
         for number, group in enumerate(groups):
             assert coming is not None  # noqa: S101 - there is a group
             read: list[tuple[Reading, FileState]] = []
-            for source, reading in zip(group, coming(), strict=True):
-                read.append((reading, _state(source, reading)))
-                done += source.unread
-                if progress:
-                    progress(done, total, str(source.path))
-            coming = self._begin(groups[number + 1]) if number + 1 < len(groups) else None
-            with exclusive(self._storage.layout, COMMIT_LOCK), without_collection():
-                self._commit(number, read)
+            with without_collection():
+                for source, reading in zip(group, coming(), strict=True):
+                    read.append((reading, _state(source, reading)))
+                    done += source.unread
+                    if progress:
+                        progress(done, total, str(source.path))
+                coming = self._begin(groups[number + 1]) if number + 1 < len(groups) else None
+                with exclusive(self._storage.layout, COMMIT_LOCK):
+                    self._commit(number, read)
+                read.clear()
 
     def _begin(self, group: list[Source]) -> Callable[[], Iterator[Reading]]:
         """Begins to read the files of a batch."""

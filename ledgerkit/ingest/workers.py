@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import IO, Any, Final, ParamSpec, TypeVar
 
 _COMMAND: Final = "from ledgerkit.ingest.workers import serve; serve()"
@@ -84,10 +85,10 @@ class WorkerProcesses(Executor):
         """Ends the children; calls that wait are done first unless they are cancelled."""
         self._threads.shutdown(wait=True, cancel_futures=cancel_futures)
         for child in self._children:
-            if child.stdin is not None:
-                child.stdin.close()
-            if child.stdout is not None:
-                child.stdout.close()
+            for stream in (child.stdin, child.stdout):
+                if stream is not None:
+                    with suppress(BrokenPipeError):  # what a lost child never took
+                        stream.close()
             if wait:
                 child.wait()
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import polars as pl
-import pyarrow.parquet as pq
 
-_parquet: Any = pq
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+
+def _parquet() -> Any:  # noqa: ANN401 - its stubs leave much open
+    """Loaded at its first use: it takes longer to load than the rest of the store."""
+    import pyarrow.parquet as loaded
+
+    return loaded
 
 
 def write_parquet(
@@ -33,7 +40,7 @@ def write_parquet(
     """
     arrow: Any = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     lists = {name for name, kind in frame.schema.items() if isinstance(kind, pl.List)}
-    _parquet.write_table(
+    _parquet().write_table(
         arrow,
         file,
         row_group_size=row_group_rows,
@@ -49,11 +56,11 @@ def write_parquet(
 
 def read_metadata(path: Path) -> pq.FileMetaData:
     """The footer of a Parquet file."""
-    return cast("pq.FileMetaData", _parquet.read_metadata(path))
+    return cast("pq.FileMetaData", _parquet().read_metadata(path))
 
 
 def read_batches(path: Path, rows: int, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
     """A Parquet file (or some columns of it) in pieces of so many rows, its pages checked against their checksums."""
-    with _parquet.ParquetFile(path, page_checksum_verification=True) as file:
+    with _parquet().ParquetFile(path, page_checksum_verification=True) as file:
         for batch in file.iter_batches(batch_size=rows, columns=None if columns is None else list(columns)):
             yield pl.DataFrame(batch)

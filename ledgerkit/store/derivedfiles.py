@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
-from pyarrow import ArrowException
 
 from ledgerkit.store.arrow import read_batches, write_parquet
 from ledgerkit.store.durability import make_folder, sync_folders
@@ -29,7 +28,7 @@ LOCK: Final = "derived"
 STATE: Final = ("session_id", "run_id", "state")
 """A run, and what it held when it was read."""
 _STATES: Final = pl.Schema({**dict.fromkeys((*STATE, "file"), pl.String), "rows": pl.Int64})
-_UNREADABLE: Final = (OSError, ArrowException, pl.exceptions.PolarsError)
+_UNREADABLE: Final = (OSError, ValueError, pl.exceptions.PolarsError)  # pyarrow's refusals are ValueErrors
 
 
 class DerivedFiles:

@@ -24,6 +24,9 @@ _USAGE_COLUMNS: Final = (
 )
 _USAGE_FIGURES: Final = _USAGE_COLUMNS.removeprefix("call_id, ")
 
+_CONVERTED: Final = "atif"
+"""The format that other agents' logs are converted to."""
+
 RETIRED: Final = "RETIRED"
 """Status of the one row that says: a later import showed that there is no such run."""
 
@@ -125,24 +128,33 @@ TOOL_CALLS: Final = """
 """
 
 # One row counts for a model call of a run: the last in the order of the source. One run counts for a model call of
-# the ledger: the one in the session that began first.
+# the ledger: the one in the session that began first. A run that ATIF tells of a session whose agent's own log is there
+# with its usage is a converted copy, and its calls are those of that log.
 USAGE_ROWS: Final = f"""
     with usage as (
         select session_id, run_id, sequence_no, message_id, created_at, {_USAGE_COLUMNS}, source_file, source_line,
             row_number() over (partition by session_id, run_id, call_id order by sequence_no desc) as from_last
         from current_history
         where part_index = 0 and call_id is not null and (input_tokens is not null or output_tokens is not null)
+    ), converted as (
+        select session_id, run_id from latest_runs where source_format = '{_CONVERTED}'
+            and session_id in (select session_id from latest_runs where source_format <> '{_CONVERTED}')
+    ), told as (
+        select distinct u.session_id from usage u join converted c on u.session_id = c.session_id
+        where (u.session_id, u.run_id) not in (select (session_id, run_id) from converted)
     ), ranked as (
-        select usage.*,
+        select usage.*, c.run_id is not null and t.session_id is not null as is_converted,
             row_number() over (partition by call_id, from_last = 1 order by began, session_id, run_id) as among_runs
         from usage join (select session_id, min(created_at) as began from current_history group by 1)
             using (session_id)
+            left join converted c using (session_id, run_id) left join told t using (session_id)
     )
     select session_id, run_id, sequence_no, message_id, created_at, {_USAGE_COLUMNS},
-        from_last = 1 and among_runs = 1 and model is distinct from '<synthetic>' as billed,
+        from_last = 1 and among_runs = 1 and not is_converted and model is distinct from '<synthetic>' as billed,
         case when model = '<synthetic>' then 'synthetic: written by the client, no call was made'
             when from_last > 1 then 'earlier snapshot of the same call'
-            when among_runs > 1 then 'copy of a call that another run made' end as billed_reason,
+            when among_runs > 1 then 'copy of a call that another run made'
+            when is_converted then 'converted copy: the agent''s own log of the session counts' end as billed_reason,
         source_file, source_line
     from ranked
 """  # noqa: S608
@@ -229,7 +241,8 @@ SESSIONS: Final = """
         any_value(branch order by started_at, run_id) filter (relation is null or relation = 'fork') as branch,
         min(started_at) as started_at, max(finished_at) as updated_at,
         if(session_id in (select session_id from open_runs), 'open', 'closed') as status,
-        sum(messages)::bigint as messages, sum(steps)::bigint as steps, any_value(title order by started_at, run_id) as title,
+        sum(messages)::bigint as messages, sum(steps)::bigint as steps,
+        any_value(title order by started_at, run_id) as title,
         any_value(task order by started_at, run_id) filter (relation is null or relation = 'fork') as task
     from runs group by session_id
 """

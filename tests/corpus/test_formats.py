@@ -22,9 +22,9 @@ OTHERS = {("openhands", "chat"): 1}
 
 
 @pytest.fixture(scope="module")
-def imported(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[lk.ImportAccount, pl.DataFrame]:
-    with lk.open(tmp_path_factory.mktemp("corpus") / "all.ledger", key=bytes(32)) as ledger:
-        account = ledger.import_logs(corpus, now=NOW)
+def imported(corpus: Path, corpus_import: tuple[Path, lk.ImportAccount]) -> tuple[lk.ImportAccount, pl.DataFrame]:
+    path, account = corpus_import
+    with lk.open(path) as ledger:
         files = ledger.sql("select path, format from import_files order by path")
         assert ledger.import_logs(corpus, now=NOW).new_messages == 0
     return account, files

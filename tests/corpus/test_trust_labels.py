@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ledgerkit as lk
-from tests.conftest import NOW, ROOT
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.corpus
 
@@ -19,10 +19,9 @@ ASKED = 0.97
 
 
 @pytest.fixture(scope="module")
-def pairs(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str, str]]:
+def pairs(corpus_import: tuple[Path, lk.ImportAccount]) -> list[tuple[int, str, str]]:
     """Sample, label by hand, label of the importer."""
-    with lk.open(tmp_path_factory.mktemp("labels") / "l", key=bytes(32)) as ledger:
-        ledger.import_logs(corpus, now=NOW)
+    with lk.open(corpus_import[0]) as ledger:
         rows = ledger.sql("select message_id, part_index, part_trust_level from parts").rows()
     given = {(message, index): trust for message, index, trust in rows}
     return [(sample, wanted, given[message, index]) for sample, message, index, wanted in LABELS]

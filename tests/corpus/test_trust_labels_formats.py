@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import pytest
 
 import ledgerkit as lk
-from tests.conftest import NOW, ROOT
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.corpus
 
@@ -38,10 +38,9 @@ LABELS: Final = [
 
 
 @pytest.fixture(scope="module")
-def labelled(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Labelled:
+def labelled(corpus_import: tuple[Path, lk.ImportAccount]) -> Labelled:
     """Each label, with the trust and the visibility that the importer gives."""
-    with lk.open(tmp_path_factory.mktemp("labels") / "l", key=bytes(32)) as ledger:
-        ledger.import_logs(corpus, now=NOW)
+    with lk.open(corpus_import[0]) as ledger:
         rows = ledger.sql("select message_id, part_index, part_trust_level, part_visibility from parts").rows()
     given = {(message, index): (trust, visibility) for message, index, trust, visibility in rows}
     lost = [label for label in LABELS if (label.message_id, label.part_index) not in given]

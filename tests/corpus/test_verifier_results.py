@@ -42,11 +42,11 @@ def test_the_view_holds_what_the_extractor_finds(whole: lk.Ledger) -> None:
 
 def test_evidence_names_lines_that_the_call_printed(whole: lk.Ledger) -> None:
     rows = whole.sql("""
-        select parse_lines[1]::bigint as first, parse_lines[2]::bigint as last, string_split(text, chr(10)) as lines
-        from (select text, regexp_extract_all(evidence_refs[1], 'L(\\d+)', 1) as parse_lines from verifier_results
-            where source = 'parsed')
-    """)
-    named = rows.drop_nulls("first")
+        select regexp_extract(evidence_refs[1], '#L(\\d+)-L(\\d+)$', ['first', 'last']) as named,
+            string_split(text, chr(10)) as lines
+        from verifier_results where source = 'parsed'
+    """).unnest("named")
+    named = rows.filter(pl.col("first") != "").cast({"first": pl.Int64, "last": pl.Int64})
     assert named.height > rows.height / 2
     said = named.select(pl.col("lines").list.slice(pl.col("first") - 1, pl.col("last") - pl.col("first") + 1))
     assert (said["lines"].list.join("").str.strip_chars().str.len_chars() > 0).all()

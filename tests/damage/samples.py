@@ -133,7 +133,8 @@ def _gemini_header(number: int) -> dict[str, Any]:
 
 SAMPLES: Final[tuple[Sample, ...]] = (
     Sample("claude-code", "claude-code", _lines(eventful_session().records), is_lines=True),
-    Sample("codex", "codex", _rollout().bytes(), is_lines=True, file_name=f"rollout-2026-01-01T00-00-00-{THREAD}.jsonl"),
+    Sample("codex", "codex", _rollout().bytes(), is_lines=True,
+           file_name=f"rollout-2026-01-01T00-00-00-{THREAD}.jsonl"),
     Sample("codex-fork", "codex", _fork_of_rollout(), is_lines=True,
            file_name=f"rollout-2026-01-01T00-30-00-{CHILD}.jsonl"),
     Sample("pi", "pi", _lines(_tree().lines), is_lines=True),

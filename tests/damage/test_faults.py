@@ -6,7 +6,7 @@ import gzip
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import pyarrow as pa
 import pytest
@@ -16,6 +16,7 @@ from ledgerkit.importers.reader import MAX_LINE_BYTES
 from ledgerkit.importers.registry import FORMATS, recognise
 from ledgerkit.protocol.model import MAX_JSON_DEPTH
 from tests.conftest import NOW
+from tests.damage.mutations import mutated
 from tests.damage.reading import told
 from tests.damage.samples import LINES, Sample
 
@@ -199,7 +200,8 @@ def test_a_line_beyond_64_mib_is_reported_with_its_size(tmp_path: Path, ledger: 
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in ("claude-code", "codex") else pytest.param(name, marks=pytest.mark.slow) for name in BY_NAME]
+    "name",
+    [name if name in ("claude-code", "codex") else pytest.param(name, marks=pytest.mark.slow) for name in BY_NAME],
 )
 def test_a_file_that_grows_while_it_is_read_is_read_to_where_it_ended(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -210,10 +212,10 @@ def test_a_file_that_grows_while_it_is_read_is_read_to_where_it_ended(
     lines = lines_of(sample.content)
     path.write_bytes(b"".join(line + b"\n" for line in lines[:-2]))
     before = path.stat().st_size
-    real = Path.open
+    real = cast(Any, Path.open)
 
-    def growing(self: Path, *args: object, **options: object) -> object:
-        opened = real(self, *args, **options)  # type: ignore[call-overload]
+    def growing(self: Path, *args: Any, **options: Any) -> Any:
+        opened = real(self, *args, **options)
         if self == path and path.stat().st_size == before:
             with real(path, "ab") as file:
                 file.write(lines[-2] + b"\n" + lines[-1][:9])
@@ -232,3 +234,26 @@ def test_a_file_that_grows_while_it_is_read_is_read_to_where_it_ended(
         once = ledger.sql("select part_type, content_id, data from parts").unique()
     lost = once.join(grown, on=once.columns, how="anti", nulls_equal=True)
     assert lost.is_empty(), lost
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_damage_of_packed_files_costs_what_cannot_be_unpacked(
+    name: str, pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """What is unpacked before the damage is read, the rest is reported, and nothing fails.
+
+    A zstd file may have no checksum (Codex writes none): then what is unpacked may be wrong, and nothing tells.
+    """
+    sample = BY_NAME[name]
+    path = sample.write(tmp_path)
+    log_format = FORMAT[sample.log_format]
+    whole = told(log_format, path)
+    packed = pack(sample.content)
+    for number in range(120):
+        done, damaged = mutated(packed, f"packed/{name}/{number}")
+        path.write_bytes(damaged)
+        recognise(path)
+        now = told(log_format, path)
+        if pack is gzip.compress and damaged.startswith(packed[:4]) and damaged != packed:
+            assert now.quarantined or now.contents == whole.contents, f"{number}: {done}"

@@ -33,7 +33,7 @@ def check_reading(name: str, log_format: str, raw: bytes, path: Path, whole: Tol
         where = f"{name} {number}: {done}"
         found = recognise(path)
         if len(set(kept.values())) >= lines - 1:  # one bad record never costs a file
-            assert found is not None and found.name == log_format, f"{where}: taken for {found and found.name}"
+            assert found == FORMAT[log_format], f"{where}: taken for {found and found.name}"
         now = told(FORMAT[log_format], path)
         contents = now.contents
         for here, there in kept.items():
@@ -41,7 +41,9 @@ def check_reading(name: str, log_format: str, raw: bytes, path: Path, whole: Tol
             _same(where, here, whole.parts.get(there, []), now, contents)
 
 
-def _same(where: str, line: int, before: list[tuple[object, ...]], now: Told, contents: set[tuple[object, ...]]) -> None:
+def _same(
+    where: str, line: int, before: list[tuple[object, ...]], now: Told, contents: set[tuple[object, ...]]
+) -> None:
     after = now.parts.get(line, [])
     if line in now.quarantined:  # it refers to something that is no more
         assert not after, f"{where}: line {line} is quarantined and told"
@@ -69,7 +71,9 @@ def test_much_damage_never_changes_what_undamaged_lines_say(name: str, tmp_path:
     check_reading(name, sample.log_format, sample.content, path, whole, range(FEW, MANY))
 
 
-CONTENTS = "select session_id, part_type, content_id, data from parts where data->>'$.note' is distinct from 'model call'"
+CONTENTS = (
+    "select session_id, part_type, content_id, data from parts where data->>'$.note' is distinct from 'model call'"
+)
 
 
 def check_ledger(folder: Path, samples: list[Sample], seeds: range, orders: Sequence[tuple[str, str]]) -> None:
@@ -118,9 +122,7 @@ SMALL_FILES = (
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("name", SMALL_FILES)
-@pytest.mark.parametrize(
-    "seeds", [range(4), pytest.param(range(4, 400), marks=pytest.mark.slow)], ids=["few", "many"]
-)
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 400), marks=pytest.mark.slow)], ids=["few", "many"])
 def test_damage_of_real_files_never_changes_what_undamaged_lines_say(
     corpus: Path, name: str, seeds: range, tmp_path: Path
 ) -> None:

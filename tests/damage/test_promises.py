@@ -1,4 +1,4 @@
-"""Three promises, kept by every format: no record aborts an import, no id hides a record, usage stays with its model."""
+"""Three promises, kept by every format: no record aborts an import, no id hides one, usage stays with its model."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ def test_a_rejected_record_of_any_format_aborts_no_import(tmp_path: Path, ledger
     assert account.closes
     damaged = account.damage.filter(account.damage["reason"].str.starts_with("not JSON"))
     assert set(damaged["path"]) >= {str(folder / sample.name / (sample.file_name or "log.json")) for sample in LINES}
-    assert set(damaged.filter(damaged["line"] == 2)["offset"]) == {
-        sample.content.index(b"\n") + 1 for sample in LINES
-    }
+    assert set(damaged.filter(damaged["line"] == 2)["offset"]) == {sample.content.index(b"\n") + 1 for sample in LINES}
     read = set(account.details["path"])
     for sample in (*DOCUMENTS, archive_sample()):
         name = Path(sample.name) / (sample.file_name or "log.json")
@@ -57,11 +55,12 @@ def test_a_rejected_record_of_any_format_aborts_no_import(tmp_path: Path, ledger
 REPEATED: Final[dict[str, tuple[bytes, bytes]]] = {
     "claude-code": (b"Now the tests", b"Not the tests"), "codex": (b"a.py", b"other.py"),
     "pi": (b"step 1", b"step one"), "gemini-lines": (b'"output": "a"', b'"output": "b"'),
-    "otel-lines": (b"Rain.", b"Sun."), "openhands-events": (b'"a 4"', b'"b 4"'), "chat-rows": (b"task 3", b"task three"),
-    "atif-rows": (b"Fix it.", b"Mend it."), "ledgerkit-jsonl": (b"Look closer.", b"Look away."),
+    "otel-lines": (b"Rain.", b"Sun."), "openhands-events": (b'"a 4"', b'"b 4"'),
+    "chat-rows": (b"task 3", b"task three"), "atif-rows": (b"Fix it.", b"Mend it."),
+    "ledgerkit-jsonl": (b"Look closer.", b"Look away."),
     "openhands-rows": (b'\\u00e91', b'\\u00e9 one'),
 }  # fmt: skip
-"""Words of one line, and others in their place: the line then has the ids of another record, and says something else."""
+"""Words of one line, and others in their place: it then has the ids of another record, and says something else."""
 
 
 def _with_repeated_id(sample: Sample) -> tuple[bytes, bytes]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import ledgerkit as lk
+from ledgerkit.importers.shapes import is_object
 from ledgerkit.protocol.vocabulary import TrustLevel
 from tests.conftest import NOW
 
@@ -60,7 +61,7 @@ def calls(ledger: lk.Ledger) -> Counter[tuple[str, ...]]:
     found: Counter[tuple[str, ...]] = Counter()
     for name, raw, status, result in ledger.sql(_CALLS).rows():
         arguments: Any = json.loads(raw) if raw else {}
-        whole: Any = arguments if isinstance(arguments, dict) else {"value": arguments}
+        whole: Any = arguments if is_object(arguments) else {"value": arguments}
         found[name, json.dumps(whole, sort_keys=True), status, result] += 1
     return found
 

@@ -83,27 +83,25 @@ def a_command(*parts: dict[str, Any], kind: str = "ASSISTANT_RESPONSE") -> Appen
     )
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize(
-    ("audience", "seen"),
-    [
-        (lk.Audience.MODEL, {"MODEL_VISIBLE", "REDACTED"}),
-        (lk.Audience.PEOPLE, {"MODEL_VISIBLE", "REDACTED", "HUMAN_VISIBLE"}),
-        (lk.Audience.AUDIT, {"MODEL_VISIBLE", "REDACTED", "HUMAN_VISIBLE", "AUDIT_ONLY"}),
-    ],
-)
-def test_labels_decide_what_leaves(
-    tmp_path: Path, ledger: lk.Ledger, format: str, audience: lk.Audience, seen: set[str]
-) -> None:
+SEES: Final = {
+    lk.Audience.MODEL: {"MODEL_VISIBLE", "REDACTED"},
+    lk.Audience.PEOPLE: {"MODEL_VISIBLE", "REDACTED", "HUMAN_VISIBLE"},
+    lk.Audience.AUDIT: {"MODEL_VISIBLE", "REDACTED", "HUMAN_VISIBLE", "AUDIT_ONLY"},
+}
+
+
+def test_labels_decide_what_leaves(tmp_path: Path, ledger: lk.Ledger) -> None:
     for label in lk.Visibility:
         ledger.append(a_command(said(f"thought for {label}", label), kind="AGENT_THOUGHT_SUMMARY"))
-    account = ledger.export(tmp_path / "out", format=format, audience=audience)
-    left = everything_in(tmp_path / "out")
-    assert {str(label) for label in lk.Visibility if f"thought for {label}".encode() in left} <= seen
-    if format != "atif":  # which has no place for the thoughts of a step that is no call
-        assert {str(label) for label in lk.Visibility if f"thought for {label}".encode() in left} == seen
-    withheld = {loss.reason.rpartition(" ")[2] for loss in account.losses if loss.reason.startswith("withheld")}
-    assert withheld == {str(label) for label in lk.Visibility} - seen
+    for audience, seen in SEES.items():
+        for format in FORMATS:
+            account = ledger.export(tmp_path / audience / format, format=format, audience=audience)
+            left = everything_in(tmp_path / audience / format)
+            found = {str(label) for label in lk.Visibility if f"thought for {label}".encode() in left}
+            # ATIF has no place for the thoughts of a step that is no call.
+            assert found == (set() if format == "atif" else seen)
+            withheld = {loss.reason.rpartition(" ")[2] for loss in account.losses if loss.reason.startswith("withheld")}
+            assert withheld == {str(label) for label in lk.Visibility} - seen
 
 
 def test_the_outcome_is_withheld_like_the_message_that_says_it(tmp_path: Path, ledger: lk.Ledger) -> None:
@@ -183,14 +181,14 @@ def test_a_mark_can_lower_a_label_and_never_raise_one(tmp_path: Path, ledger: lk
     def step(number: int, source: str, words: str, **mark: object) -> dict[str, Any]:
         return {"step_id": number, "source": source, "message": words, "extra": {"ledgerkit": mark}}
 
-    answer = {
+    answer: dict[str, Any] = {
         **step(3, "agent", ""),
         "tool_calls": [{"tool_call_id": "c", "function_name": "read_file", "arguments": {}}],
         "observation": {
             "results": [{"source_call_id": "c", "content": "C", "extra": {"ledgerkit": {"trust_level": "ORG_TRUSTED"}}}]
         },
     }
-    steps = [
+    steps: list[dict[str, Any]] = [
         step(1, "user", "A", trust_level="PLATFORM_TRUSTED", kind="SYSTEM_INSTRUCTION"),
         step(2, "user", "B", trust_level="REPOSITORY_UNTRUSTED", kind="REPOSITORY_INSTRUCTION"),
         answer,

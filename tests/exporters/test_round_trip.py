@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import ledgerkit as lk
-from tests.conftest import NOW
+from tests.conftest import NOW, ROOT
 from tests.exporters.comparing import calls, exchanged, highest_trust, lost, said, tasks, usage
 
 FILES: Final = (
@@ -28,6 +28,8 @@ FILES: Final = (
     "pi",
     "openhands",
 )
+FEW: Final = ("1b766e4c", "b58d45ef", "0fbe33c0", "34951857", "45e03ad3", "704c58c4")
+"""Sessions of the demo with subagents, compactions, approvals and both outcomes, of both formats."""
 CONVERSATIONS: Final = ("atif", "scout")
 
 
@@ -39,9 +41,13 @@ def some_files(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> lk.Led
     return ledger
 
 
-@pytest.fixture(scope="module")
-def demo(demo_path: Path) -> lk.Ledger:
-    return lk.open(demo_path)
+@pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.slow)])
+def demo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> lk.Ledger:
+    """A ledger with some demo runs, or all of them."""
+    ledger = lk.open(tmp_path_factory.mktemp("demo") / "demo.ledger", key=bytes(32))
+    chosen = [path for name in FEW for path in sorted((ROOT / "data").rglob(f"{name}*"))]
+    ledger.import_logs(*(chosen if request.param == "few" else [ROOT / "data"]), now=NOW)
+    return ledger
 
 
 Trip = Callable[[str], tuple[lk.ExportAccount, lk.Ledger]]
@@ -49,7 +55,12 @@ Trip = Callable[[str], tuple[lk.ExportAccount, lk.Ledger]]
 
 def trips_of(ledger: lk.Ledger, folder: Path) -> Trip:
     """Exports and imports a ledger once for each format."""
-    return cache(lambda format: exchanged(ledger, folder / format, format))
+
+    @cache
+    def trip(format: str) -> tuple[lk.ExportAccount, lk.Ledger]:
+        return exchanged(ledger, folder / format, format)
+
+    return trip
 
 
 @pytest.fixture(scope="module")
@@ -179,9 +190,10 @@ def test_subagents_come_back_below_the_call_that_began_them(demo: lk.Ledger, dem
     """
     for format in ("jsonl", "scout", "atif"):
         _, other = demo_trip(format)
-        assert demo.sql(links).rows() == [("subagent", 4, 4, 4)]
+        (found,) = demo.sql(links).rows()
+        assert found[1] == found[2] == found[3] > 1
         # Conversations give messages other ids, and our importers hang such runs on their parents alone.
-        assert other.sql(links).rows() == [("subagent", 4, 4, 4 if format == "jsonl" else 0)]
+        assert other.sql(links).rows() == [(*found[:3], found[1] if format == "jsonl" else 0)]
 
 
 @pytest.mark.parametrize("format", ["atif", "scout", "jsonl"])
@@ -189,7 +201,7 @@ def test_trust_never_rises(demo: lk.Ledger, demo_trip: Trip, format: str) -> Non
     _, other = demo_trip(format)
     before, after = highest_trust(demo), highest_trust(other)
     assert [text for text, rank in after.items() if text in before and rank < before[text]] == []
-    assert len(before.keys() & after.keys()) > 200
+    assert len(before.keys() & after.keys()) > 50
 
 
 @pytest.mark.corpus

@@ -39,7 +39,7 @@ def read_once(folder: Path, files: Sequence[Path]) -> Once:
 
 def check_any_order(folder: Path, once: Once, seed: int, splits: int) -> None:
     """Imports the files again in another order, in several imports, each file perhaps more than once."""
-    rng = random.Random(seed)  # noqa: S311 - a draw of examples, not a secret
+    rng = random.Random(seed)
     shuffled = rng.sample(once.files, len(once.files))
     groups = [group for number in range(splits) if (group := shuffled[number::splits])]
     copies = folder / "copies"
@@ -65,9 +65,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Once:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
-def test_files_of_all_formats_in_any_order_and_split_give_the_same_views(
-    made: Once, seed: int, tmp_path: Path
-) -> None:
+def test_files_of_all_formats_in_any_order_and_split_give_the_same_views(made: Once, seed: int, tmp_path: Path) -> None:
     formats = {found.name for path in made.files if (found := recognise(path))}
     assert formats == {each.name for each in FORMATS} - PARQUET
     check_any_order(tmp_path, made, seed, splits=3)
@@ -94,20 +92,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Once:
 def test_snapshots_of_growing_files_of_all_formats_give_what_the_whole_files_give(
     whole: Once, seed: int, tmp_path: Path
 ) -> None:
-    rng = random.Random(seed)  # noqa: S311 - a draw of examples, not a secret
+    rng = random.Random(seed)
     files = [path for sample in LINES for path in snapshots(sample, tmp_path / "logs", rng)]
     rng.shuffle(files)
     with lk.open(tmp_path / "ledger", key=bytes(32)) as ledger:
         for number in range(2):
-            assert ledger.import_logs(
-                *files[number::2], redact="off", now=NOW + timedelta(hours=number)
-            ).closes
+            assert ledger.import_logs(*files[number::2], redact="off", now=NOW + timedelta(hours=number)).closes
         assert_same(canonical(ledger), whole.views)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
 def test_growing_files_of_all_formats_give_what_the_whole_files_give(whole: Once, seed: int, tmp_path: Path) -> None:
-    rng = random.Random(seed)  # noqa: S311 - a draw of examples, not a secret
+    rng = random.Random(seed)
     files = [sample.write(tmp_path / "logs") for sample in LINES]
     contents = [path.read_bytes() for path in files]
     with lk.open(tmp_path / "ledger", key=bytes(32)) as ledger:

@@ -81,7 +81,7 @@ def written(folder: Path, pieces: Pieces, order: Sequence[int]) -> list[Path]:
 
 
 @pytest.mark.parametrize("cut", [disjoint_pieces, overlapping_snapshots])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_pieces_in_any_order_and_batching_give_the_same_views(
     tmp_path: Path, cut: Callable[[Log], Pieces], seed: int
 ) -> None:
@@ -277,7 +277,7 @@ def test_a_crash_in_every_batch_doubles_nothing(tmp_path: Path) -> None:
     ],
     ids=["198393f2", "cc432c40"],
 )
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_real_session_in_pieces_is_the_same_in_any_order(
     corpus: Path, tmp_path: Path, pieces: Sequence[str], count: int, seed: int
 ) -> None:

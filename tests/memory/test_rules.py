@@ -22,7 +22,8 @@ CHECK: Row = {
     "claim_id": "c", "polarity": "positive", "verdict": "passed", "reason": "exit code 0", "command": "pytest",
     "seen_at": 3, "is_hidden": False, "number_stands": False, "is_doubtful": False, "number": None, "said": [],
     "derived": [], "is_exact": True, "passed": 5, "claim_scope": "all", "reach": "all", "check_scope": "",
-    "changes_since": 0, "changed_path": None, "may_have_run_again": False, "may_have_run_since": False, "earlier_verdict": None,
+    "changes_since": 0, "changed_path": None, "may_have_run_again": False,
+    "may_have_run_since": False, "earlier_verdict": None,
 }  # fmt: skip
 SEARCH: Row = {
     "claim_id": "c", "has_search": True, "is_empty": True, "is_narrow": False, "says_other": False, "changes_since": 0,

@@ -13,6 +13,7 @@ import ledgerkit as lk
 from ledgerkit.cli import main
 from ledgerkit.memory import resolve_citations
 from ledgerkit.memory.citations import CITING_SCHEMA
+from ledgerkit.memory.summaries import repaired
 from ledgerkit.protocol.contracts import SpendingLimits
 from ledgerkit.protocol.memory import (
     Decision,
@@ -247,7 +248,7 @@ def test_a_summary_that_hides_invents_or_loses_is_found_out(ledger: lk.Ledger, t
     )  # fmt: skip
     found = ledger.check_summary(uid("w"), bad)
     assert found["problem"].to_list() == ["hidden", "invented", "invented", "lost", "silent"]
-    mended = lk.memory.summaries.repaired(ledger._record_of(*ledger._resolve(uid("w"))), bad)  # pyright: ignore[reportPrivateUsage]
+    mended = repaired(ledger._record_of(*ledger._resolve(uid("w"))), bad)  # pyright: ignore[reportPrivateUsage]
     assert ledger.check_summary(uid("w"), mended).height == 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -86,7 +86,7 @@ def _tree(module: ModuleType) -> ast.Module:
 
 
 @contextmanager
-def _mutated(module: ModuleType, chosen: int) -> Iterator[str]:
+def _mutated(module: ModuleType, chosen: int) -> Generator[str]:
     """A module with one change, wherever its functions were imported."""
     swap = _Swap(chosen)
     tree = ast.fix_missing_locations(swap.visit(copy.deepcopy(_tree(module))))

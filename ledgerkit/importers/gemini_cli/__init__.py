@@ -54,7 +54,9 @@ def _is_line(value: object) -> bool:
 
 def _is_answer(value: object) -> bool:
     """Whether a line is a message of the model, with what only this client writes."""
-    return _is_line(value) and value.get("type") == "gemini" and any(k in value for k in _GEMINI_FIELDS)
+    if not is_object(value) or not _is_line(value):
+        return False
+    return value.get("type") == "gemini" and any(k in value for k in _GEMINI_FIELDS)
 
 
 def read(

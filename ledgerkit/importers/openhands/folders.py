@@ -1,7 +1,7 @@
 """Conversation folders of the V1 SDK: ``base_state.json``, and ``events/event-00000-….json`` with an event in each.
 
-Each file is read by itself, so that a conversation that goes on brings its new files only. What an event means depends on
-the events before it, though: so the folder that a file stands in is read as one stream, and the file is given the
+Each file is read by itself, so that a conversation that goes on brings its new files only. What an event means depends
+on the events before it, though: so the folder that a file stands in is read as one stream, and the file is given the
 records that are its own. Names and places are the SDK's own (``persistence_const.py``); they only say what belongs
 together, never what a file is.
 """
@@ -97,7 +97,7 @@ def _only_value(path: Path) -> Line | None:
 
 
 def _conversation_of(folder: Path) -> str | None:
-    """The conversation of a folder of events: as the state beside it says, or the name of the folder that holds both."""
+    """The conversation of a folder of events: as the state beside it says, or the name of the folder above."""
     state = folder.parent / _STATE
     item = _only_value(state) if state.is_file() else None
     named = _conversation(item.value.get("id")) if item is not None and is_object(item.value) else None

@@ -77,9 +77,12 @@ def shell_work(line: str) -> ShellWork:
     """
     commands = [one for one in read_shell(line) if one.words or one.redirections]
     named = [(_program(one), [word.value for word in one.words]) for one in commands]
-    writes = [
-        write for one, (name, values) in zip(commands, named, strict=True) for write in _writes(one, name, values)
-    ]
+    writes: list[tuple[str, str]] = []
+    base = ""
+    for one, (name, values) in zip(commands, named, strict=True):
+        if name == "cd" and len(values) > 1:
+            base = _joined(base, values[-1])
+        writes += [(_joined(base, path), change) for path, change in _writes(one, name, values)]
     git = [(verb, rest) for name, values in named if name == "git" for verb, rest in [_git(values)]]
     opaque = any(name and name not in _READING and "=" not in name for name, _ in named) and not recognise(line)
     cut = any(name in ("head", "tail") for name, _ in named)

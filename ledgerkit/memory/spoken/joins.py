@@ -61,7 +61,7 @@ def count_between(rows: pl.DataFrame, things: pl.DataFrame, since: str, until: s
 
 
 def with_changes_since(rows: pl.DataFrame, evidence: Evidence) -> pl.DataFrame:
-    """Adds ``changes_since`` (between ``seen_at`` and the claim), and ``changed_path`` and ``changed_at`` of the last."""
+    """Adds ``changes_since`` (from ``seen_at`` to the claim), and ``changed_path`` and ``changed_at`` of the last."""
     changes = evidence.code_changes
     counted = count_between(rows, changes, "seen_at", "sequence_no", "changes_since")
     last = (

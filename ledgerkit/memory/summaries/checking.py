@@ -13,7 +13,7 @@ from ledgerkit.memory.working import outcomes
 from ledgerkit.memory.working.files import changed_files
 from ledgerkit.memory.working.proposals import judge_update
 from ledgerkit.memory.working.record import RunRecord
-from ledgerkit.protocol.memory import EvidencedBase, Summary
+from ledgerkit.protocol.memory import EvidencedBase, OpenProblem, Summary
 
 FINDING_SCHEMA: Final = {
     "problem": pl.String,
@@ -58,7 +58,8 @@ def repaired(record: RunRecord, summary: Summary, *, step: int | None = None) ->
     judged = [v for v in judge_update(seen, summary) if v.is_accepted or _said(v.item) in own]
     kept = {kind: tuple(v.item for v in judged if v.kind == kind) for kind in _KINDS}
     told = {problem.problem for problem in fresh.open_problems}
-    problems = (*fresh.open_problems, *(p for p in kept["open_problem"] if p.problem not in told))  # pyright: ignore[reportAttributeAccessIssue]
+    more = (v.item for v in judged if isinstance(v.item, OpenProblem))
+    problems = (*fresh.open_problems, *(item for item in more if item.problem not in told))
     return summary.model_copy(
         update={
             "facts": kept["fact"],
@@ -70,7 +71,7 @@ def repaired(record: RunRecord, summary: Summary, *, step: int | None = None) ->
     )
 
 
-_KINDS: Final = ("fact", "decision", "open_problem")
+_KINDS: Final = ("fact", "decision")
 
 
 def _invented(record: RunRecord, summary: Summary) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 import polars as pl
+from typing_extensions import TypeIs
 
 from ledgerkit.memory.working.record import RunRecord, call_ref, message_ref
 from ledgerkit.protocol.memory import Blocker, Goal, PlanItem, PlanStatus
@@ -95,23 +96,31 @@ def _of_tool(call: dict[str, Any]) -> tuple[PlanItem, ...]:
         arguments = json.loads(call["arguments"])
     except ValueError:
         return ()
-    listed = next((arguments[name] for name in ("todos", "plan", "items", "tasks") if _is_list(arguments, name)), [])
+    listed = list[object]()
+    for name in ("todos", "plan", "items", "tasks"):
+        if _is_object(arguments) and _is_list(found := arguments.get(name)):
+            listed = found
+            break
     items = [_item(one, call["tool_call_id"]) for one in listed]
     return tuple(item for item in items if item is not None)
 
 
-def _is_list(arguments: object, name: str) -> bool:
-    return isinstance(arguments, dict) and isinstance(arguments.get(name), list)  # pyright: ignore[reportUnknownMemberType]
+def _is_object(value: object) -> TypeIs[dict[str, object]]:
+    return isinstance(value, dict)
+
+
+def _is_list(value: object) -> TypeIs[list[object]]:
+    return isinstance(value, list)
 
 
 def _item(one: object, call: str) -> PlanItem | None:
-    fields: dict[str, Any] = {str(k): v for k, v in one.items()} if isinstance(one, dict) else {"content": one}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    fields: dict[str, object] = one if _is_object(one) else {"content": one}
     names = ("content", "step", "title", "description", "text", "task", "name")
-    text = next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name].strip()), None)
-    if text is None:
+    texts = [text for name in names if isinstance(text := fields.get(name), str) and text.strip()]
+    if not texts:
         return None
     return PlanItem(
-        item=sentence(text),
+        item=sentence(texts[0]),
         status=_STATUS.get(str(fields.get("status", "")).lower()),
         evidence_refs=(call_ref(call),),
         trust_level=TrustLevel.MODEL_GENERATED,

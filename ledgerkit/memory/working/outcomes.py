@@ -150,7 +150,8 @@ def _scope(row: dict[str, Any]) -> str:
 
 def _refs(row: dict[str, Any]) -> tuple[EvidenceRef, ...]:
     read = list[EvidenceRef]()
-    for text in row["evidence_refs"] or []:
+    texts: list[str] = row["evidence_refs"] or []
+    for text in texts:
         try:
             read.append(EvidenceRef.parse(text))
         except ProtocolError:  # an id of a log that is none here; the call and the message stand below

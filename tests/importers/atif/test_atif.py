@@ -18,6 +18,7 @@ from ledgerkit.importers.conformance import check_format
 from ledgerkit.importers.registry import FORMATS, recognise
 from ledgerkit.importers.shapes import is_list, is_object
 from tests.conftest import NOW, corpus_values
+from tests.importers.codex.rollouts import THREAD, Rollout
 
 FILES: Final = sorted(name for name, values in corpus_values()["files"].items() if values["format"] == "atif")
 
@@ -264,6 +265,34 @@ def test_what_is_no_step_costs_nothing_else(ledger: lk.Ledger, tmp_path: Path) -
 )
 def test_other_documents_are_no_trajectories(value: Any) -> None:
     assert not atif.sniff([value])
+
+
+@pytest.mark.parametrize("is_own_first", [True, False])
+def test_a_run_that_stands_there_as_its_agent_wrote_it_is_billed_once(
+    is_own_first: bool, ledger: lk.Ledger, tmp_path: Path
+) -> None:
+    own = Rollout()
+    own.turn("Fix it.", 1)
+    metrics = {"prompt_tokens": 10, "completion_tokens": 2}
+    steps = [user("Fix it."), agent("Done 1.", metrics=metrics), agent("More.", metrics=metrics)]
+    (tmp_path / "a.jsonl").write_bytes(own.bytes())
+    (tmp_path / "b.json").write_text(json.dumps(trajectory(*steps, session_id=THREAD)), "utf-8")
+    files = [tmp_path / "a.jsonl", tmp_path / "b.json"]
+    for path in files if is_own_first else reversed(files):
+        ledger.import_logs(path, now=NOW)
+    billed = "select distinct source_format from model_calls join runs using (session_id, run_id) where billed"
+    assert ledger.sql(billed)["source_format"].to_list() == ["codex"]
+    reasons = ledger.sql("select distinct billed_reason from usage_rows where not billed")["billed_reason"].to_list()
+    assert reasons == ["converted copy: the agent's own log of the session counts"]
+
+
+def test_a_run_whose_own_log_has_no_usage_is_billed_as_it_was_converted(ledger: lk.Ledger, tmp_path: Path) -> None:
+    own = Rollout()
+    own.typed("Fix it.")
+    (tmp_path / "a.jsonl").write_bytes(own.bytes())
+    ledger.import_logs(tmp_path / "a.jsonl", now=NOW)
+    taken(ledger, tmp_path, trajectory(user("x"), agent("y", metrics={"prompt_tokens": 10}), session_id=THREAD))
+    assert ledger.sql("select count(*) from usage_rows where billed").item() == 1
 
 
 ODD: Final = ("null", "0", "-1", "1e300", '""', '"x"', "[]", "{}", "[1]", '{"a": 1}', "[[]]", "[{}]", '"agent"')

@@ -553,7 +553,9 @@ def forked(number: int = 1, parent: str = THREAD, **more: Any) -> Rollout:
         origin.turn(f"Turn {turn}", turn)
     ends = [at for at, line in enumerate(origin.lines) if line["payload"].get("type") == "task_complete"]
     log = Rollout(CHILD, 30, forked_from_id=parent, **more)
-    log.lines = log.lines[:1] + [{**line, "timestamp": "2026-01-01T00:30:00Z"} for line in origin.lines[: ends[number] + 1]]
+    log.lines = log.lines[:1] + [
+        {**line, "timestamp": "2026-01-01T00:30:00Z"} for line in origin.lines[: ends[number] + 1]
+    ]
     log.add("turn_context", cwd="/work", model="gpt-x", approval_policy="on-request")
     log.turn("Another way.", 7)
     return log

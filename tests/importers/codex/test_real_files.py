@@ -106,7 +106,7 @@ def test_a_family_of_forks_gives_the_independent_counts(
 
 
 def _parents_are_known(ledger: lk.Ledger) -> None:
-    """A fork names the run that it left and its last message there; a parent that is not there is named all the same."""
+    """A fork names the run that it left and its last message there; also a parent that is not there."""
     runs = ledger.sql("select run_id, relation, parent_run_id, forked_at from runs").to_dicts()
     mains = [run["run_id"] for run in runs if run["relation"] is None]
     forks = [run for run in runs if run["relation"] == "fork"]

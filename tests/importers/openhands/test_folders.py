@@ -66,8 +66,10 @@ def test_a_folder_is_one_run(ledger: lk.Ledger, tmp_path: Path) -> None:
     assert account.formats["format"].to_list() == ["openhands"]
     (run,) = ledger.sql("from runs").to_dicts()
     assert (run["session_id"], run["working_directory"], run["steps"]) == (CONVERSATION, "/work", 3)
-    said = ledger.sql("select text from parts where text is not null order by sequence_no, part_index")["text"].to_list()
-    assert [text for text in said if text] == ["You are an agent.", "Fix it.", "a.py", "x = 1", "Done."]
+    said = ledger.sql("select text from parts where text is not null order by sequence_no, part_index")[
+        "text"
+    ].to_list()
+    assert said == ["You are an agent.", "Fix it.", "Hm.", "a.py", "Hm.", "x = 1", "Done."]
     calls = ledger.sql("select input_tokens, output_tokens from model_calls where billed order by step").rows()
     assert calls == [(100, 10), (150, 15), (150, 5)]
     results = ledger.sql("select tool_name, status, result_text, path from tool_calls order by step").rows()

@@ -122,7 +122,7 @@ def test_errors_and_limits_are_messages(ledger: lk.Ledger, tmp_path: Path) -> No
 
 def test_what_else_a_source_says_is_kept_for_audits(ledger: lk.Ledger, tmp_path: Path) -> None:
     row = transcript(agent_args={"attempts": 3}, weird={"deep": 1}, tokens=5, title="hidden")
-    kinds = {"weird": pa.struct([("deep", pa.int64())]), "tokens": pa.int32(), "title": pa.string()}
+    kinds: dict[str, Any] = {"weird": pa.struct([("deep", pa.int64())]), "tokens": pa.int32(), "title": pa.string()}
     taken(ledger, write(tmp_path / "a.parquet", row, **kinds))
     data = ledger.sql('select data, part_visibility from parts where data like \'%"note":"transcript"%\'').row(0)
     assert data[1] == "AUDIT_ONLY"
@@ -195,7 +195,7 @@ _JSON = st.recursive(
 _FIELD = st.sampled_from(["role", "content", "tool_calls", "tool_call_id", "function", "error", "metadata", "source"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.integers(0, 4), _FIELD, _JSON), max_size=4), events=_JSON, data=_JSON)
 def test_odd_values_break_nothing(tmp_path: Path, changes: list[tuple[int, str, Any]], events: Any, data: Any) -> None:
     messages = [dict(message) for message in MESSAGES]

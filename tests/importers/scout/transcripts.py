@@ -40,8 +40,9 @@ def transcript(name: str = "one", **columns: Any) -> dict[str, Any]:
 def model_event(number: int, refs: list[list[int]], message: dict[str, Any], **usage: Any) -> dict[str, Any]:
     """A call of a model, whose prompt stands in the pool."""
     used = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15} | usage
+    at = f"2026-02-01T09:00:{number:02d}+00:00"
     return {
-        "event": "model", "uuid": f"e{number}", "timestamp": f"2026-02-01T09:00:{number:02d}+00:00", "model": "openai/gpt-4o",
+        "event": "model", "uuid": f"e{number}", "timestamp": at, "model": "openai/gpt-4o",
         "input": [], "input_refs": refs, "tools": [], "tool_choice": "auto", "config": {},
         "output": {"model": "gpt-4o", "choices": [{"message": message, "stop_reason": "stop"}], "usage": used},
     }  # fmt: skip

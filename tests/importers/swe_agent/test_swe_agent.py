@@ -272,6 +272,17 @@ def test_damage_never_breaks_a_reading(data: st.DataObject, tmp_path: Path) -> N
     assert parsed.records or parsed.quarantined or not bytes(damaged).strip(b" \t\r\n\0\xef\xbb\xbf")
 
 
+def test_what_a_run_used_stands_on_the_run_and_on_no_call(ledger: lk.Ledger, tmp_path: Path) -> None:
+    taken(ledger, tmp_path, trajectory([one := step("ls", "a.py")], [*OPENING, answer(one)]))
+    assert ledger.sql("select count(*) from usage_rows").item() == 0
+    assert ledger.sql("select distinct billed, billed_reason from model_calls").rows() == [(False, "no usage recorded")]
+    stats = ledger.sql(
+        "select kind, part_trust_level, part_visibility, data from parts where data->>'$.note' = 'model_stats'"
+    )
+    assert stats.row(0)[:3] == ("RUN_SUMMARY", "TOOL_TRUSTED", "AUDIT_ONLY")
+    assert json.loads(stats.row(0)[3])["tokens_sent"] == 100
+
+
 def _sample() -> dict[str, Any]:
     one, two = step("str_replace_editor view a.py", "x = 1"), step("ls", "")
     one["messages"], two["query"] = OPENING, [told("Again!", kind="user")]
