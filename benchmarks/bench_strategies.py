@@ -123,6 +123,7 @@ def compare(runs: int, steps: int, replay_runs: int) -> float:
 
 
 def main() -> None:
+    """Prints the tables."""
     if len(sys.argv) == 3:
         compare(int(sys.argv[1]), int(sys.argv[2]), 0)
         return

@@ -17,8 +17,8 @@ import polars as pl
 from ledgerkit import cost, errors, tables, tokens
 from ledgerkit.audits import LedgerAudits
 from ledgerkit.care import LedgerCare
-from ledgerkit.contexts import LedgerContexts
 from ledgerkit.claims import LedgerClaims
+from ledgerkit.contexts import LedgerContexts
 from ledgerkit.exports import LedgerExports
 from ledgerkit.memories import LedgerMemories
 from ledgerkit.protocol.identifiers import uuid7

@@ -28,7 +28,8 @@ LOCK: Final = "derived"
 STATE: Final = ("session_id", "run_id", "state")
 """A run, and what it held when it was read."""
 _STATES: Final = pl.Schema({**dict.fromkeys((*STATE, "file"), pl.String), "rows": pl.Int64})
-_UNREADABLE: Final = (OSError, ValueError, pl.exceptions.PolarsError)  # pyarrow's refusals are ValueErrors
+# What pyarrow raises for damaged files is one of the first three.
+_UNREADABLE: Final = (OSError, ValueError, NotImplementedError, pl.exceptions.PolarsError)
 
 
 class DerivedFiles:

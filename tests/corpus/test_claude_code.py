@@ -243,6 +243,7 @@ def test_a_folder_counts_what_its_files_share_once(name: str, imported: Import) 
     assert got.embedded["source_record"].n_unique() == alone
 
 
+@pytest.mark.slow
 def test_importing_the_whole_corpus_again_adds_nothing(corpus: Path, ledger: lk.Ledger) -> None:
     first = ledger.import_logs(corpus / "claude-code", now=NOW)
     before = ledger.sql("select count(*) from parts").item()

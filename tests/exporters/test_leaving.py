@@ -129,6 +129,7 @@ def test_what_the_model_did_not_see_stands_in_no_conversation(tmp_path: Path, le
 # Contents
 
 
+@pytest.mark.slow
 def test_a_long_text_leaves_whole_and_a_restricted_artifact_never(tmp_path: Path, ledger: lk.Ledger) -> None:
     whole = "".join(f"line {n} of a long story\n" for n in range(6_000))
     log = Log("long")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledgerkit.importers.reader import Damage, Line, read_json_lines
@@ -300,6 +300,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("reader") / "log.jsonl"
 
 
+@settings(deadline=None)
 @given(lines=st.lists(st.one_of(_RECORD, _BLANK, _GARBAGE), max_size=12), terminated=st.booleans())
 def test_every_record_comes_back_with_its_exact_place_whatever_stands_between(
     scratch: Path, lines: list[tuple[str, bytes]], terminated: bool
@@ -325,6 +326,7 @@ def test_every_record_comes_back_with_its_exact_place_whatever_stands_between(
     ] == expected
 
 
+@settings(deadline=None)
 @given(
     glued=st.lists(_VALUES.map(lambda value: json.dumps(value, ensure_ascii=False).encode()), min_size=1, max_size=5),
     blanks=st.lists(st.sampled_from([b"", b" ", b"\t ", b"\0"]), min_size=5, max_size=5),
@@ -343,6 +345,7 @@ def test_glued_values_share_the_bytes_of_their_line_without_rest(
         assert values_of(items_of(scratch, line, offset=item.offset)) == values_of(items[place:])
 
 
+@settings(deadline=None)
 @given(content=st.binary(max_size=200))
 def test_no_bytes_at_all_make_reading_fail_and_damage_and_values_never_overlap(scratch: Path, content: bytes) -> None:
     items = items_of(scratch, content)

@@ -107,6 +107,7 @@ def test_the_engine_refuses_a_pattern_that_does_not_compile(monkeypatch: pytest.
         Engine(has_builtins=False)
 
 
+@pytest.mark.slow
 def test_every_pattern_compiles_in_the_engine() -> None:
     loaded = Engine(has_builtins=False)  # it refuses a pattern that it cannot compile
     assert list(loaded.find(["nothing here"], decodes_base64=True)) == []

@@ -241,6 +241,7 @@ def test_a_step_carries_the_cost_of_its_call(replays: dict[str, Replay]) -> None
     assert step.call["cost"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_no_real_run_shows_a_step_its_future(corpus: Path, tmp_path: Path) -> None:
     ledger = lk.open(tmp_path / "l", key=bytes(32))
