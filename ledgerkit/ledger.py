@@ -166,7 +166,7 @@ class Ledger(LedgerCare, LedgerContexts, LedgerAudits, LedgerClaims, LedgerExpor
                 and lets them in, ``off`` does not look.
             count_tokens: Count the tokens of every part. Without it they stay unknown (null), and so does all that
                 is computed from them; nothing fills them in later.
-            jobs: Worker processes that read files and make rows, one for each usable core (four at most) if not
+            jobs: Worker processes that read files and make rows, one for each usable core (two at most) if not
                 given. A small import needs none. Rows, ids and hashes do not depend on it.
             executor: Does that work instead: any :class:`concurrent.futures.Executor` whose workers see the files
                 (Dask: ``Client(...).get_executor()``). Texts travel to its workers as they stand in the logs.

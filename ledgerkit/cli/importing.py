@@ -58,7 +58,7 @@ class _How(TypedDict):
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Worker processes for a large import. Default: one for each usable core, four at most.",
+    help="Worker processes for a large import. Default: one for each usable core, two at most.",
 )
 @json_option
 @writes_ledger

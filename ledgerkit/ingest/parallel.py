@@ -22,8 +22,8 @@ from ledgerkit.tokens import TokenCounter
 
 SMALL_BYTES: Final = 24 * 1024 * 1024
 """An import of fewer bytes stays in this process: workers take longer to start than it takes."""
-MOST_WORKERS: Final = 4
-"""Workers at most where the caller says nothing: each takes 150 to 250 MB."""
+MOST_WORKERS: Final = 2
+"""Workers at most where the caller says nothing: with two an import stays below 1 GB (each takes up to 300 MB)."""
 _TASK_BYTES: Final = 1 << 20
 _READ_TASK_FILES: Final = 64
 _T = TypeVar("_T")
@@ -144,7 +144,7 @@ def hands(
         finisher: How rows are made.
         counter: Counts tokens, if this process does it.
         total_bytes: Bytes to import.
-        jobs: Worker processes; one for each usable core (four at most) if not given. With one, and for little to
+        jobs: Worker processes; one for each usable core (two at most) if not given. With one, and for little to
             import, this process does the work.
         executor: An executor of the caller's that does it, whatever ``jobs`` says.
     """
