@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ledgerkit.strategies import CacheRules, RunFrames, Strategy
 
 # What a run branched off from is part of its contexts, up to the branch.
-_PARTS: Final = """
+_LINE: Final = """
     with recursive chosen as (
         select distinct session_id, run_id from current_history where list_contains($runs, run_id)
     ), line as (
@@ -39,9 +39,14 @@ _PARTS: Final = """
         select part_id, max(try(decode(content))) as whole, bool_or(label = 'restricted') as is_restricted from (
             select distinct part_id, unnest(artifact_refs) as ref from rows where len(artifact_refs) > 0
         ) join (
-            select content_id, label, if(media_type like 'text/%', content, null) as content from stored_artifacts
+            select content_id, label, if(media_type like 'text/%' and label <> 'restricted', content, null) as content
+            from stored_artifacts
         ) on content_id = ref group by part_id
     )
+"""
+_PARTS: Final = (
+    _LINE
+    + """
     select of_session as session_id, of_run as run_id, inherited, message_id, part_index, sequence_no, source_record,
         kind, part_type, part_trust_level, part_visibility, tool_call_id, tool_name, step, visible_from, token_count,
         length(coalesce(whole, text)) as characters,
@@ -55,6 +60,16 @@ _PARTS: Final = """
         end end as compaction
     from rows left join long using (part_id)
 """
+)
+_CONTENTS: Final = (
+    _LINE
+    + """
+    select message_id, part_index, coalesce(whole, text) as text, data, tool_call_id, status, path, content_type,
+        artifact_refs,
+        length(coalesce(whole, text)) - length(replace(coalesce(whole, text), chr(10), '')) + 1 as lines
+    from rows left join long using (part_id) order by inherited desc, sequence_no, part_index
+"""
+)
 _CALLS: Final = "select * from model_calls where list_contains($runs, run_id) and step is not null"
 _SIZES: Final = """
     select run_id, count(*) as parts from current_history
@@ -100,14 +115,7 @@ class LedgerContexts:
         Raises:
             UnknownNameError: If there is no such run.
         """
-        batch, size = list[str](), 0
-        for run, count in self._run_sizes(runs):
-            if batch and size + count > parts:
-                yield self._frames(batch)
-                batch, size = [], 0
-            batch.append(run)
-            size += count
-        if batch:
+        for batch in self._run_batches(runs, parts):
             yield self._frames(batch)
 
     def simulate(
@@ -188,12 +196,33 @@ class LedgerContexts:
             raise UnknownNameError(f"No run {missing[0]!r}. List them with: ledgerkit runs", name=missing[0])
         return sizes
 
-    def _frames(self, runs: list[str]) -> RunFrames:
+    def _run_batches(self, runs: Collection[str] | None, parts: int = 300_000) -> Iterator[list[str]]:
+        batch, size = list[str](), 0
+        for run, count in self._run_sizes(runs):
+            if batch and size + count > parts:
+                yield batch
+                batch, size = [], 0
+            batch.append(run)
+            size += count
+        if batch:
+            yield batch
+
+    def _frames(self, runs: list[str], *, next_step: int | None = None) -> RunFrames:
+        """Frames of some runs; of one run also with a step that nothing is recorded of yet."""
         from ledgerkit.strategies import run_frames
 
         database = self._storage.database
         parts = database.frame(_PARTS, {"runs": runs})
-        return run_frames(parts, database.frame(_CALLS, {"runs": runs}), self._count_excerpts)
+        calls = database.frame(_CALLS, {"runs": runs})
+        if next_step is not None:
+            named = parts.select("session_id", "run_id").head(1)
+            coming = named.with_columns(step=pl.lit(next_step, calls.schema["step"]))
+            calls = pl.concat([calls, coming], how="diagonal")
+        return run_frames(parts, calls, self._count_excerpts)
+
+    def _contents(self, run: str) -> pl.DataFrame:
+        """What the parts of a run's contexts say."""
+        return self._storage.database.frame(_CONTENTS, {"runs": [run]})
 
     def _count_excerpts(self, rows: pl.DataFrame, keep: int) -> pl.Series:
         from ledgerkit.strategies.excerpts import excerpt_blocks

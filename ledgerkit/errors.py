@@ -123,6 +123,10 @@ class StrategyError(LedgerkitError, ValueError):
     """A strategy cannot be applied, or its answer breaks a rule of placements."""
 
 
+class ContextError(LedgerkitError, ValueError):
+    """A context cannot be built as it was asked for."""
+
+
 class OutputBlockedError(LedgerkitError):
     """Something that was about to leave holds what looks like a secret.
 

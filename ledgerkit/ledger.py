@@ -19,8 +19,10 @@ from ledgerkit.audits import LedgerAudits
 from ledgerkit.care import LedgerCare
 from ledgerkit.claims import LedgerClaims
 from ledgerkit.contexts import LedgerContexts
+from ledgerkit.costs import LedgerCosts
 from ledgerkit.exports import LedgerExports
 from ledgerkit.memories import LedgerMemories
+from ledgerkit.projections import LedgerProjections
 from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from ledgerkit.store.facts import RecordedFacts
     from ledgerkit.store.recorder import Recorder
 
-_RUN_FACTS = "session_id, run_id, repository, branch, agent, agent_version, task_id, title, relation, parent_run_id"
 # Of checks that ran at once, the worst counts. A recorded verdict that says nothing is no check (a hook, often).
 _LAST_CHECKS = """
     select session_id, run_id, arg_max(verdict, (sequence_no, list_position(['passed', 'inconclusive', 'failed'],
@@ -115,7 +116,7 @@ def open(
     return Ledger(open_storage(place_of(path), create=create, key=key, count_tokens=count))
 
 
-class Ledger(LedgerCare, LedgerContexts, LedgerAudits, LedgerClaims, LedgerExports, LedgerMemories):
+class Ledger(LedgerCare, LedgerContexts, LedgerCosts, LedgerAudits, LedgerClaims, LedgerExports, LedgerMemories, LedgerProjections):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.
 
     Attributes:
@@ -395,29 +396,9 @@ class Ledger(LedgerCare, LedgerContexts, LedgerAudits, LedgerClaims, LedgerExpor
             UnknownNameError: If no run or more than one fits.
         """
         session, run = self._resolve(run_id)
-        return Run(session, run, self._storage.database, self._price, self._clock, lambda: self.redactor)
-
-    def calls(self) -> pl.DataFrame:
-        """All model calls, priced, with facts about their runs (repository, branch, agent, task_id, …)."""
-        calls = self._storage.database.frame("select * from model_calls order by session_id, run_id, step, call_id")
-        facts = self._storage.database.frame(f"select {_RUN_FACTS} from latest_runs")  # noqa: S608
-        return self._price(calls).join(facts, on=["session_id", "run_id"], how="left", maintain_order="left")
-
-    def cost(self, by: str | Sequence[str] = "model", *, leaves: bool = False) -> pl.DataFrame:
-        """Cost by one or more columns, at the prices of each call's day.
-
-        Args:
-            by: ``model``, ``run_id``, ``session_id``, ``repository``, ``branch``, ``day``, ``week``, ``month``,
-                ``agent``, ``task_id``, ``provider`` or another column of :meth:`calls`.
-            leaves: Add the costs of fresh input, cache reads and writes, output.
-
-        Returns:
-            One row a group, the dearest first; ``unpriced_calls`` counts the calls that ``cost`` leaves out.
-
-        Raises:
-            UnknownNameError: If there is no such column.
-        """
-        return cost.group_costs(self.calls(), [by] if isinstance(by, str) else list(by), leaves=leaves)
+        return Run(
+            session, run, self._storage.database, self._price, self._clock, lambda: self.redactor, self.project
+        )
 
     def report(
         self,

@@ -17,8 +17,12 @@ from ledgerkit.safety.gate import check_output, visible_to
 from ledgerkit.store.database import Database
 
 if TYPE_CHECKING:
+    from ledgerkit.projection import Context, Supplied
+    from ledgerkit.protocol.budget import TokenBudget
+    from ledgerkit.protocol.capabilities import ProviderInterface
     from ledgerkit.protocol.messages import AgentMessage, MessageRange
     from ledgerkit.safety.redaction import SecretRedactor
+    from ledgerkit.strategies import Strategy
 
 _ANCESTORS = """
     with recursive line as (
@@ -51,6 +55,7 @@ class Run:
     _priced: Callable[[pl.DataFrame], pl.DataFrame]
     _clock: Callable[[], datetime]
     _redactor: Callable[[], SecretRedactor]
+    _project: Callable[..., Context]
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -101,6 +106,19 @@ class Run:
         parts, _ = visible_to(self.parts(), audience)
         verdicts, _ = visible_to(self.verifier_results(), audience)
         return Replay(parts, self.calls(), inherited, verdicts)
+
+    def project(
+        self,
+        step: int | None = None,
+        strategy: Strategy | None = None,
+        budget: TokenBudget | int | None = None,
+        *,
+        provider: ProviderInterface | str | None = None,
+        supplied: Supplied | None = None,
+        allow: Collection[str] = (),
+    ) -> Context:
+        """The context of one step under a strategy, rendered: :meth:`ledgerkit.Ledger.project` of this run."""
+        return self._project(self.run_id, step, strategy, budget, provider=provider, supplied=supplied, allow=allow)
 
     def report(
         self,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from ledgerkit.cost.explaining import explained
 from ledgerkit.cost.grouping import group_costs, totals, unpriced
 from ledgerkit.cost.prices import PriceBook
 from ledgerkit.cost.pricing import PriceStatus, price_calls
+from ledgerkit.cost.reconciling import reconcile
 
 __all__ = [
     "PriceBook",
     "PriceStatus",
+    "explained",
     "group_costs",
     "price_calls",
+    "reconcile",
     "totals",
     "unpriced",
 ]

@@ -49,12 +49,9 @@ def group_costs(priced: pl.DataFrame, by: str | Sequence[str], *, leaves: bool =
     Raises:
         UnknownNameError: If there is no such column to group by, or the frame was not priced.
     """
-    for name in ("price_status", "cost"):
-        if name not in priced.columns:
-            raise UnknownNameError.among("column", name, priced.columns)
     keys = [by] if isinstance(by, str) else list(dict.fromkeys(by))
     money = ("cost", *(leaf.cost_column for leaf in LEAVES)) if leaves else ("cost",)
-    measures = _labelled(priced, keys).select(*keys, *_measures(priced.columns, money))
+    measures = labelled(priced, keys).select(*keys, *_measures(priced.columns, money))
     sums = _sums(money)
     grouped = measures.group_by(keys).agg(sums) if keys else measures.select(sums)
     return grouped.sort("cost", *keys, descending=[True] + [False] * len(keys), nulls_last=True)
@@ -79,7 +76,15 @@ def unpriced(priced: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _labelled(priced: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def labelled(priced: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Calls with the columns of ``keys``, periods among them.
+
+    Raises:
+        UnknownNameError: If there is no such column to group by, or the frame was not priced.
+    """
+    for name in ("price_status", "cost"):
+        if name not in priced.columns:
+            raise UnknownNameError.among("column", name, priced.columns)
     periods = [name for name in _PERIODS if name not in priced.columns and "created_at" in priced.columns]
     summed = {*_COUNTS, *_TOKEN_COLUMNS, "cost", "reported_cost", *(leaf.cost_column for leaf in LEAVES)}
     available = [name for name in (*priced.columns, *periods) if name not in summed]

@@ -70,7 +70,7 @@ _HAS_PRICE: Final = pl.col("price_status").is_in([PriceStatus.PRICED.value, Pric
 _ONE_NANO: Final = Decimal("0.000000001")
 
 
-def price_calls(calls: pl.DataFrame, book: PriceBook | None = None) -> pl.DataFrame:
+def price_calls(calls: pl.DataFrame, book: PriceBook | None = None, *, priced_as: str | None = None) -> pl.DataFrame:
     """Price model calls with the prices of their own day.
 
     Args:
@@ -79,6 +79,9 @@ def price_calls(calls: pl.DataFrame, book: PriceBook | None = None) -> pl.DataFr
             ``provider``, ``service_tier``, ``billed`` and ``billed_reason`` count as null where absent. A null count of
             cache or reasoning tokens is 0; a null ``billed`` is true.
         book: Where prices come from; without it, the list that comes with ``genai_prices``.
+        priced_as: What if this model had answered: every call is priced as one of it, at its standard tier. A name
+            with a slash names the provider before it. Tokens stay as they were recorded: another model would count and
+            cache otherwise, and act otherwise.
 
     Returns:
         The calls, in their order, with these columns:
@@ -95,7 +98,7 @@ def price_calls(calls: pl.DataFrame, book: PriceBook | None = None) -> pl.DataFr
         - ``price_source``: the price list.
 
     Raises:
-        UnknownNameError: If a needed column is missing.
+        UnknownNameError: If a needed column is missing, or no list holds the model of ``priced_as``.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -104,8 +107,10 @@ def price_calls(calls: pl.DataFrame, book: PriceBook | None = None) -> pl.DataFr
         >>> print(price_calls(calls)["cost"][0])
         0.001050000
     """
-    usage = _usage(calls)
-    cells = (book or PriceBook()).rates(usage).locate(usage)
+    usage, prices = _usage(calls), book or PriceBook()
+    if priced_as is not None:
+        usage = _as_model(usage, prices, priced_as)
+    cells = prices.rates(usage).locate(usage)
     tokens = _leaf_tokens(usage)
     units = share_units(_parts(tokens, cells), PARTS_PER_NANO)
     status = _status(usage, tokens, cells, units[WHOLE])
@@ -120,6 +125,21 @@ def _usage(calls: pl.DataFrame) -> pl.DataFrame:
         (pl.col(name) if name in calls.columns else pl.lit(None)).cast(dtype).alias(name)
         for name, dtype in _COLUMN_TYPES.items()
     )
+
+
+def _as_model(usage: pl.DataFrame, book: PriceBook, model: str) -> pl.DataFrame:
+    # A message that the client made up stays no call, whatever model might have answered.
+    made_up = (pl.col("model") == SYNTHETIC_MODEL).fill_null(value=False)
+    moved = usage.with_columns(
+        billed=pl.col("billed").fill_null(value=True) & ~made_up,
+        model=pl.lit(model),
+        provider=pl.lit(None, pl.String),
+        service_tier=pl.lit(None, pl.String),
+    )
+    asked = pl.DataFrame([{"model": model}], schema=usage.schema)
+    if (book.rates(asked).cells["listing"] == UNKNOWN_MODEL).all():
+        raise UnknownNameError(f"No price list holds a model {model!r}. Name one, or give a price file.", name=model)
+    return moved
 
 
 def _leaf_tokens(usage: pl.DataFrame) -> pl.DataFrame:

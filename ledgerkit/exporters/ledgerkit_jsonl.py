@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ _FACTS: Final = (
     "forked_at", "relation",
 )  # fmt: skip
 _OF_THE_LEDGER: Final = ("import_id", "source_file", "source_offset", "source_line", "source_record")
+_LISTED: Final = {"records", "forgets"}
 _REFUSED: Final = "the protocol has no form for it"
 _REQUEST: Final = "model_request"
 _NO_REQUEST: Final = "requests are restricted artifacts, and never leave a ledger"
@@ -115,7 +117,25 @@ class _Session:
             said.pop("record", None)
             if said.pop(_REQUEST, None) is not None:
                 self._losses.add(row["kind"], _REQUEST, _NO_REQUEST)
+            if isinstance(said.get("compaction"), dict):
+                said["compaction"] = self._by_messages(said["compaction"])
         return json.dumps(said) if said else None
+
+    def _by_messages(self, rule: Line) -> Line:
+        """What a compaction kept, by ids of messages: a reader knows records by these."""
+        told: Line = {
+            name: [m for one in rule[name] for m in self._messages_of.get(one, [])] for name in _LISTED & {*rule}
+        }
+        if "record" in rule:
+            told["record"] = next(iter(self._messages_of.get(rule["record"], [])), None)
+        return {**rule, **told}
+
+    @cached_property
+    def _messages_of(self) -> dict[str, list[str]]:
+        """The messages of each record."""
+        ids = self._material.history.select("source_record", "message_id", "sequence_no").drop_nulls()
+        ordered = ids.unique().sort("source_record", "sequence_no", "message_id")
+        return dict(ordered.group_by("source_record", maintain_order=True).agg("message_id").iter_rows())
 
     def _artifact(self, content_id: str) -> Iterator[bytes]:
         held = self._artifacts.get(content_id)

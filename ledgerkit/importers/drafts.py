@@ -89,6 +89,7 @@ class MessageDraft(msgspec.Struct, gc=False):
 
     Attributes:
         attached: Contents that are no part of the message, kept as artifacts; its metadata names them.
+        compaction: What a compaction that it records kept of the context (see ``importers.compactions``).
     """
 
     kind: MessageKind
@@ -99,6 +100,7 @@ class MessageDraft(msgspec.Struct, gc=False):
     usage: UsageDraft | None = None
     metadata: JsonObject = {}
     attached: dict[str, Blob] = {}
+    compaction: JsonObject | None = None
     trace_id: str | None = None
     idempotency_key: str | None = None
 

@@ -165,11 +165,12 @@ class _Import:
         batch = Batch(options.import_id, number, options.now, options.random, holdings)
         decide_fates(known, batch)
         self._remember(batch)
-        tally.add(write_batch(storage, batch, self._finish, tally.redaction.key_id))
+        written = write_batch(storage, batch, self._finish, tally.redaction.key_id)
+        tally.add(written)
         states = [state for _, state in known]
         rows = import_rows(states, batch.import_id, batch.microseconds, tally.redaction.mode)
         storage.store.append("imports", rows, batch.transactions)
-        self._known.add(storage, met)
+        self._known.add(storage, met, written.placed)
         tally.states += [state.settled() for _, state in read]
 
     def _seal(self, sessions: set[str]) -> None:

@@ -84,6 +84,8 @@ class RowBuilder:
                 metadata[name] = f"artifact:{self.contents.keep(blob.content, blob.media_type, blob.label)}"
             if number == 0:
                 metadata["record"] = remembered
+            if message.compaction is not None:
+                metadata["compaction"] = message.compaction
             message_id = message_ids[number]
             self._messages.append(
                 (

@@ -10,6 +10,7 @@ import polars as pl
 from ledgerkit.ingest.account import Fate, FileState, ImportAccount
 from ledgerkit.ingest.reading import UNSUPPORTED
 from ledgerkit.ingest.redacting import RedactionTally
+from ledgerkit.ingest.writing import Written
 
 _DETAILS: Final = {
     "path": pl.String, "record_type": pl.String, "fate": pl.String, "reason": pl.String, "count": pl.Int64,
@@ -27,10 +28,10 @@ class Tally:
         self.messages = 0
         self.runs: set[str] = set()
 
-    def add(self, written: tuple[int, set[str]]) -> None:
-        """Takes up what a batch wrote: the number of new messages, and the runs that they stand in."""
-        self.messages += written[0]
-        self.runs |= written[1]
+    def add(self, written: Written) -> None:
+        """Takes up what a batch wrote."""
+        self.messages += written.messages
+        self.runs |= written.runs
 
     def account(self, import_id: str, exposed: pl.DataFrame) -> ImportAccount:
         """The account of the import."""

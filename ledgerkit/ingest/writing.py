@@ -41,7 +41,22 @@ class Finish(Protocol):
         ...
 
 
-def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | None = None) -> tuple[int, set[str]]:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a commit brought.
+
+    Attributes:
+        messages: Number of new messages.
+        runs: The runs that they stand in.
+        placed: ``session_id`` and ``run_date`` of its rows.
+    """
+
+    messages: int
+    runs: set[str]
+    placed: pl.DataFrame
+
+
+def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | None = None) -> Written:
     """Writes what is new in a batch. The caller holds the commit lock.
 
     Args:
@@ -49,9 +64,6 @@ def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | No
         batch: The batch, the fates of its records decided.
         finish: Makes rows of placed records.
         key_id: Which key placeholders are made with; ``None`` if nothing was redacted.
-
-    Returns:
-        The number of new messages, and the runs that they stand in.
 
     Raises:
         LedgerConflictError: If a writer whom the lock does not reach committed in between.
@@ -63,7 +75,10 @@ def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | No
                 writing.session(log_format, intake, session)
     for finished in finish(writing.tasks):
         writing.take(finished)
-    prepared = iter([Commit(writing.history(), writing.run_rows(), writing.contents, batch.import_id, key_id)])
+    history = writing.history()
+    placed = history.select("session_id", "run_date").unique()
+    prepared = iter([Commit(history, writing.run_rows(), writing.contents, batch.import_id, key_id)])
+    del history
 
     def prepare() -> Commit:
         # Places in runs were given by what the ledger held; if that is no longer so, the batch has to begin anew.
@@ -72,7 +87,7 @@ def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | No
         return commit
 
     write_commit(storage, prepare, batch.transactions, now=batch.now, random=batch.random)
-    return writing.new_messages, writing.touched
+    return Written(writing.new_messages, writing.touched, placed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import polars as pl
 from ledgerkit import errors
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.delta import StaleHeadError
-from ledgerkit.store.heads import checkpoint
+from ledgerkit.store.heads import Appended, checkpoint
 from ledgerkit.store.integrity.leaves import Heads, RunKey, with_message_leaves, with_run_leaves
 from ledgerkit.store.redactions import redaction_rows
 from ledgerkit.store.storage import Storage
@@ -25,7 +25,8 @@ from ledgerkit.store.storage import Storage
 _ATTEMPTS: Final = 20
 _LAST: Final = """
     select session_id, run_id, revision, arg_max(leaf_hash, sequence_no) as leaf_hash
-    from sealed_history where part_index = 0 and list_contains($runs, run_id) and list_contains($sessions, session_id)
+    from sealed_history where list_contains($dates, run_date) and part_index = 0
+        and list_contains($runs, run_id) and list_contains($sessions, session_id)
     group by all
 """
 
@@ -78,32 +79,46 @@ def write_commit(
         if commit is None:
             return None
         try:
-            _write(storage, commit, transactions, random)
+            appended = _write(storage, commit, transactions, random)
         except StaleHeadError:
             continue
-        checkpoint(storage, now=now)
+        checkpoint(storage, now=now, appended=appended)
         return commit
     raise errors.LedgerConflictError("Other writers kept committing to this ledger. Try again when they are done.")
 
 
-def _write(storage: Storage, commit: Commit, transactions: Mapping[str, int], random: Callable[[int], bytes]) -> None:
+def _write(
+    storage: Storage, commit: Commit, transactions: Mapping[str, int], random: Callable[[int], bytes]
+) -> dict[str, Appended]:
+    """Writes a commit; the leaves that it put at the end of each tree."""
     store, database = storage.store, storage.database
     artifacts = commit.contents.frame(commit.import_id)
     store.append("artifacts", commit.contents.fresh(database, artifacts), transactions)
     store.append("redactions", redaction_rows(commit.history, artifacts, commit.key_id), transactions)
+    appended: dict[str, Appended] = {}
     if commit.runs.height:
-        store.append("runs", with_run_leaves(commit.runs, store.size("runs"), random), transactions)
+        begin = store.size("runs")
+        rows = with_run_leaves(commit.runs, begin, random)
+        if store.append("runs", rows, transactions):
+            appended["runs"] = Appended(begin, rows["row_hash"])
     if commit.history.height:
         heads = Heads(store.size("history"), _last_hashes(storage, commit.history))
-        store.append("history", with_message_leaves(commit.history, heads, random), transactions)
+        rows = with_message_leaves(commit.history, heads, random)
+        if store.append("history", rows, transactions):
+            appended["history"] = Appended(heads.size, rows["leaf_hash"].drop_nulls())
+    return appended
 
 
 def _last_hashes(storage: Storage, history: pl.DataFrame) -> Mapping[RunKey, bytes]:
     """Leaf hashes that the rows of a commit go on from."""
-    firsts = history.group_by("session_id", "run_id", "revision").agg(pl.col("sequence_no").min())
+    firsts = history.group_by("session_id", "run_id", "revision", "run_date").agg(pl.col("sequence_no").min())
     going_on = firsts.filter(pl.col("sequence_no") > 0)
     if going_on.is_empty():
         return {}
-    parameters = {"runs": going_on["run_id"].to_list(), "sessions": going_on["session_id"].unique().to_list()}
+    parameters = {
+        "runs": going_on["run_id"].to_list(),
+        "sessions": going_on["session_id"].unique().to_list(),
+        "dates": going_on["run_date"].unique().to_list(),
+    }
     found = storage.database.sealed(_LAST, parameters)
     return {(session, run, revision): leaf for session, run, revision, leaf in found.iter_rows()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,6 +15,19 @@ from ledgerkit.store.integrity.tree import Tree
 from ledgerkit.store.storage import Storage
 
 _LAST: Final = "select * from sealed_checkpoints order by tree_size desc, runs_size desc, created_at desc limit 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Leaves that a commit has just put at the end of a tree.
+
+    Attributes:
+        begin: Leaves that were there before.
+        hashes: The new ones, in their order.
+    """
+
+    begin: int
+    hashes: pl.Series
 
 
 def last_checkpoint(storage: Storage) -> Checkpoint | None:
@@ -34,16 +49,22 @@ def checkpoint_of(origin: str, row: dict[str, Any]) -> Checkpoint:
     )
 
 
-def checkpoint(storage: Storage, *, now: datetime) -> Checkpoint:
+def checkpoint(storage: Storage, *, now: datetime, appended: Mapping[str, Appended] | None = None) -> Checkpoint:
     """Notes the heads of both trees, if they have grown. The commit lock is held by the caller.
 
-    Only the leaves since the last checkpoint are read.
+    Only the leaves since the last checkpoint are read, and none that the caller has at hand.
+
+    Args:
+        storage: The ledger.
+        now: Time of the checkpoint.
+        appended: What the caller's commit has put at the end of the trees, by table.
     """
+    at_hand = appended or {}
     row = _last(storage)
     messages, runs = _tree(row, "tree_size", "frontier"), _tree(row, "runs_size", "runs_frontier")
     before = (messages.size, runs.size)
-    messages.extend(_leaves(storage, "history", "leaf_hash", messages.size))
-    runs.extend(_leaves(storage, "runs", "row_hash", runs.size))
+    messages.extend(_leaves(storage, "history", "leaf_hash", messages.size, at_hand.get("history")))
+    runs.extend(_leaves(storage, "runs", "row_hash", runs.size, at_hand.get("runs")))
     if row is not None and before == (messages.size, runs.size):
         return checkpoint_of(storage.layout.origin, row)
     made = Checkpoint(
@@ -65,8 +86,14 @@ def checkpoint(storage: Storage, *, now: datetime) -> Checkpoint:
     return made
 
 
-def _leaves(storage: Storage, table: str, column: str, begin: int) -> pl.Series:
-    """The leaves of a table from a place on, in their order. Files that end before it are left closed."""
+def _leaves(storage: Storage, table: str, column: str, begin: int, appended: Appended | None) -> pl.Series:
+    """The leaves of a table from a place on, in their order. Files that end before it are left closed.
+
+    The lock is held: what a commit has put at the end ends the tree.
+    """
+    size = storage.store.size(table)
+    if begin == size or (appended is not None and (appended.begin, begin + len(appended.hashes)) == (begin, size)):
+        return appended.hashes if appended is not None and begin < size else pl.Series(dtype=tables.BYTES)
     found = [pl.DataFrame(schema={"leaf_index": tables.INT, column: tables.BYTES})]
     for file in storage.store.live_files(table):
         end = file.ranges.get("leaf_index", (None, None))[1]

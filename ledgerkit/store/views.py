@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ledgerkit.store.explained import USAGE_EXPLAINED
+
 _MESSAGE_COLUMNS: Final = (
     "session_id, run_id, sequence_no, message_id, kind, trust_level, visibility, actor, created_at, step, "
     "visible_from, parent_message_id, trace_id, idempotency_key, import_id, source_file, source_offset, "
@@ -337,6 +339,7 @@ PUBLIC_VIEWS: Final[dict[str, str]] = {
     "parts": PARTS,
     "tool_calls": TOOL_CALLS,
     "usage_rows": USAGE_ROWS,
+    "usage_explained": USAGE_EXPLAINED,
     "model_calls": MODEL_CALLS,
     "runs": RUNS,
     "sessions": SESSIONS,

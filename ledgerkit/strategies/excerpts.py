@@ -33,6 +33,10 @@ class HeadTail(Strategy):
         if not 0 < 2 * self.keep <= self.limit:
             raise StrategyError(f"keep ({self.keep}) is more than 0 and at most half of limit ({self.limit}).")
 
+    def excerpt(self, text: str) -> tuple[str, ...]:
+        """The beginning, a note of what is left out, and the end."""
+        return excerpt_blocks(text, self.keep)
+
     def place(self, frames: RunFrames, placements: pl.DataFrame) -> pl.DataFrame:
         """Shows excerpts of long results."""
         long = frames.parts.filter("is_result", "is_eligible", pl.col("characters") > self.limit)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ledgerkit.errors import StrategyError
 from ledgerkit.strategies.frames import RunFrames
 from ledgerkit.strategies.placements import EXTRA_CALLS, PLACEMENTS, Projection, no_calls
 
@@ -46,6 +47,15 @@ class Strategy:
         """
         raise NotImplementedError(f"{type(self).__name__} has no method place(frames, placements).")
 
+    def excerpt(self, text: str) -> tuple[str, ...]:
+        """How the rendition ``excerpt`` of a text looks, in blocks that are counted one by one.
+
+        Raises:
+            StrategyError: If it shows no excerpts.
+        """
+        del text
+        raise StrategyError(f"{self.label} says nothing about excerpts: give it a method excerpt(text).")
+
     def __or__(self, other: Strategy) -> Chain:
         return Chain((*_links(self), *_links(other)))
 
@@ -67,6 +77,13 @@ class Chain(Strategy):
 
     def __repr__(self) -> str:
         return self.label
+
+    def excerpt(self, text: str) -> tuple[str, ...]:
+        """As its first link that shows excerpts: what it cut, later ones leave."""
+        for link in self.links:
+            if type(link).excerpt is not Strategy.excerpt:
+                return link.excerpt(text)
+        return super().excerpt(text)
 
     def place(self, frames: RunFrames, placements: pl.DataFrame) -> Projection:
         """Applies each link to what the one before left."""

@@ -82,13 +82,36 @@ VIEWS: Final[dict[str, View]] = {
         ),
         View(
             "usage_rows",
-            "a usage record as a source wrote it, and whether it counts (the explain table of usage)",
+            "a usage record of a model call as a source wrote it, and whether it counts",
             (
                 *MESSAGE_KEYS,
                 Column("created_at", TIME, "When, as the source says."),
                 *USAGE,
                 Column("billed", FLAG, "Whether this row counts; exactly one row of a model call does."),
                 Column("billed_reason", TEXT, "Why a row does not count: earlier snapshot, copy, synthetic."),
+                Column("source_file", TEXT, "File."),
+                Column("source_line", INT, "Line."),
+            ),
+        ),
+        View(
+            "usage_explained",
+            "any usage record of any source, whether it counts, why not, and which one counts instead",
+            (
+                *MESSAGE_KEYS,
+                Column("created_at", TIME, "When, as the source says."),
+                *USAGE,
+                Column("billed", FLAG, "Whether this record counts."),
+                Column(
+                    "reason",
+                    TEXT,
+                    "Why not: earlier snapshot (of the same call), copy (of a call that another run made), replay (the "
+                    "same, in the log of a fork), converted copy, synthetic, repeated count (a total that did not "
+                    "move), cached evaluation (no call was made); null if it counts.",
+                ),
+                Column("counts_message_id", TEXT, "Message of the record that counts, its own if it does."),
+                Column("counts_run_id", TEXT, "Run of that record."),
+                Column("counts_source_file", TEXT, "File of that record."),
+                Column("counts_source_line", INT, "Line of that record."),
                 Column("source_file", TEXT, "File."),
                 Column("source_line", INT, "Line."),
             ),

@@ -14,6 +14,7 @@ from ledgerkit.importers.claude_code.envelope import (
     kept_envelope,
     shape_problem,
 )
+from ledgerkit.importers.claude_code.preserved import preserved
 from ledgerkit.importers.claude_code.usage import usage_of
 from ledgerkit.importers.drafts import JsonObject, Link, MessageDraft, Node, Quarantined, RecordDraft
 from ledgerkit.importers.reader import Line, read_json_lines
@@ -40,6 +41,7 @@ class Reading:
         self._started_by: dict[str, str] = {}
         self._agents: dict[str, str] = {}
         self._there: set[str] = set()
+        self._chain: dict[str, str | None] = {}
         self._skipped_parents: dict[str, str | None] = {}
 
     def recall(self, path: Path, end: int) -> None:
@@ -54,11 +56,14 @@ class Reading:
         if record.get("type") == "progress":
             data = record.get("data")
             if not is_object(data) or not is_embedded_copy(data):
-                self._note_left_out(envelope_of(record, item))
+                left_out = envelope_of(record, item)
+                self._note_link(left_out)
+                self._note_left_out(left_out)
                 return
             record = data["message"]
         if isinstance(record.get("uuid"), str):
             self._there.add(record["uuid"])
+            self._chain[record["uuid"]] = nonempty_text(record.get("parentUuid"))
         if record.get("type") == "assistant":
             self._note_calls(record["message"])
 
@@ -92,12 +97,14 @@ class Reading:
                 return self._embedded(record, data, item)
             return self._skipped(record, item)
         draft = envelope_of(record, item)
+        self._note_link(draft)
         if kind == "assistant":
             self._assistant(record, draft)
         elif kind == "user":
             self._user(record, draft)
         else:
             draft.messages = [_other(record)]
+            draft.messages[0].compaction = preserved(record, self._chain)
             draft.node = Node.PASSIVE
         self._finish(record, draft)
         return draft
@@ -120,6 +127,10 @@ class Reading:
                 arguments = block.get("input")
                 if is_object(arguments) and isinstance(arguments.get("prompt"), str):
                     self._started_by[arguments["prompt"]] = block["id"]
+
+    def _note_link(self, draft: RecordDraft) -> None:
+        if draft.native_id:
+            self._chain[draft.native_id] = draft.parent
 
     def _note_left_out(self, draft: RecordDraft) -> None:
         if draft.native_id:
@@ -159,6 +170,7 @@ class Reading:
         data = record.get("data")
         draft.record_type = f"progress/{data.get('type')}" if is_object(data) else "progress"
         draft.skipped = _SKIPPED_PROGRESS
+        self._note_link(draft)
         self._note_left_out(draft)
         return draft
 

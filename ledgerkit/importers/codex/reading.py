@@ -10,6 +10,7 @@ from ledgerkit.importers.codex.envelope import NAME, Entry, thread_of
 from ledgerkit.importers.codex.events import take_event
 from ledgerkit.importers.codex.identity import Identity, identities
 from ledgerkit.importers.codex.items import take_item
+from ledgerkit.importers.codex.replaced import kept_by
 from ledgerkit.importers.codex.scene import Scene
 from ledgerkit.importers.codex.settings import take_header, take_settings, take_world
 from ledgerkit.importers.codex.spoken import NEAR, typed_texts
@@ -105,7 +106,9 @@ class Reading:
             data={**data, **rest},
             content_type=JSON_TYPE,
         )
-        return MessageDraft(MessageKind.RUN_SUMMARY, "assistant", [part])
+        place = self._scene.place
+        rule = kept_by(payload, self._entries[:place], self._identities[:place])
+        return MessageDraft(MessageKind.RUN_SUMMARY, "assistant", [part], compaction=rule)
 
     def _written(self, place: int, draft: RecordDraft) -> None:
         """Names the model call that wrote a record, and what it used."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ledgerkit.importers.compactions import named
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, Node, PartDraft, RecordDraft
 from ledgerkit.importers.openhands import sdk_states
 from ledgerkit.importers.openhands.records import (
@@ -22,7 +23,7 @@ from ledgerkit.importers.openhands.sdk_tools import hidden_messages as hidden
 from ledgerkit.importers.openhands.stats import Growth, growths
 from ledgerkit.importers.pieces import digest, micros, text_part
 from ledgerkit.importers.reader import Line
-from ledgerkit.importers.shapes import is_object, nonempty_text
+from ledgerkit.importers.shapes import is_list, is_object, nonempty_text
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel
 
 _LEFT_OUT: Final = {
@@ -60,6 +61,8 @@ class SdkReading:
         self._settled: dict[str, int] = {}
         self._calls: dict[str, PartDraft] = {}
         self._parents: dict[str, str | None] = {}
+        self._met: set[str] = set()
+        self._condensations: list[str] = []
         self.answered: set[str] = set()
         self._makers: dict[str, Callable[[JsonObject, RecordDraft], None]] = {
             "SystemPromptEvent": self._system,
@@ -92,6 +95,7 @@ class SdkReading:
         kind = str(event.get("kind"))
         draft = draft_of(line, name_of(kind), event, self.session, [])
         draft.native_id = nonempty_text(event.get("id"))
+        self._met.add(draft.native_id or "")
         draft.created_at = micros(event.get("timestamp"))
         draft.parent = nonempty_text(event.get("parent_id"))
         while draft.parent in self._parents:
@@ -215,4 +219,10 @@ class SdkReading:
         summary = nonempty_text(event.get("summary"))
         if summary is None or not event.get("llm_response_id"):
             draft.is_model_call, draft.call_id = False, None
-        self._written(draft, event, [sdk_states.condensed_message(event, actor)])
+        forgotten = None
+        if is_list(event.get("forgotten_event_ids")):
+            # A summary takes the place of the one before; newer versions name that by the event that wrote it.
+            forgotten = [*named(event["forgotten_event_ids"], self._met), *self._condensations]
+        if draft.native_id:
+            self._condensations.append(draft.native_id)
+        self._written(draft, event, [sdk_states.condensed_message(event, actor, forgotten)])

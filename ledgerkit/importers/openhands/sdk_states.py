@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ledgerkit.importers.compactions import forgets
 from ledgerkit.importers.drafts import JsonObject, MessageDraft
 from ledgerkit.importers.openhands.records import NAME, error_message, name_of
 from ledgerkit.importers.openhands.stats import Growth, totals_of
@@ -61,13 +62,21 @@ def _hook(event: JsonObject) -> MessageDraft:
     return message
 
 
-def condensed_message(event: JsonObject, actor: str) -> MessageDraft:
-    """Events that the agent forgot, and the summary in their place."""
+def condensed_message(event: JsonObject, actor: str, forgotten: list[str] | None) -> MessageDraft:
+    """Events that the agent forgot, and the summary in their place.
+
+    Args:
+        event: The event.
+        actor: Who wrote the summary.
+        forgotten: Ids of the records that left the context; ``None`` if the event does not say.
+    """
     summary = nonempty_text(event.get("summary"))
     about = {k: v for k, v in event.items() if k not in _ENVELOPE and k != "summary" and v is not None}
     part = json_part(about, TrustLevel.TOOL_TRUSTED, visibility=Visibility.AUDIT_ONLY)
     parts = [text_part(summary, TrustLevel.MODEL_GENERATED)] if summary else []
-    return MessageDraft(MessageKind.RUN_SUMMARY, actor, [*parts, part], metadata={"reason": "compaction"})
+    rule = None if forgotten is None else forgets(forgotten)
+    about_it = {"reason": "compaction"}
+    return MessageDraft(MessageKind.RUN_SUMMARY, actor, [*parts, part], metadata=about_it, compaction=rule)
 
 
 def counted_message(grown: Growth) -> MessageDraft:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ledgerkit.importers.compactions import forgets
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, Node, PartDraft, RecordDraft
 from ledgerkit.importers.openhands.observations import observation_messages
 from ledgerkit.importers.openhands.records import (
@@ -52,6 +53,7 @@ class V0Reading:
         self._calls: dict[str, PartDraft] = {}
         self._uses: dict[str, int] = {}
         self.answered: set[str] = set()
+        self._condensations: list[str] = []
         self._place = 0
         self._unnamed = replies_by_place([event for _, event in events], list(origin.usages))
 
@@ -63,6 +65,7 @@ class V0Reading:
                 yield unknown_record(line, event, self.session)
                 continue
             draft = draft_of(line, "unknown", event, self.session, [])
+            draft.native_id = _number(event.get("id"))
             draft.created_at = micros(event.get("timestamp"))
             if "action" in event:
                 self._action(event, draft)
@@ -89,12 +92,36 @@ class V0Reading:
         elif action == "null":
             draft.skipped = _NOTHING
         elif action == "condensation":
-            draft.messages = [_condensed(args)]
+            draft.messages = [self._condensed(args, draft)]
         elif action in _NOTES:
             trust = TrustLevel.USER_TRUSTED if source == "user" else TrustLevel.UNKNOWN
             draft.messages = [note_message({"note": action, **args}, name_of(source), trust)]
         elif action in _CALLS or action == "message" or is_object(event.get("tool_call_metadata")):
             self._answer(event, action, args, draft)
+
+    def _condensed(self, args: JsonObject, draft: RecordDraft) -> MessageDraft:
+        """Events that the agent forgot, and the summary in their place, which takes that of an earlier one."""
+        summary = nonempty_text(args.get("summary"))
+        about = {k: v for k, v in args.items() if k != "summary" and v is not None}
+        part = json_part(about, TrustLevel.TOOL_TRUSTED, visibility=Visibility.AUDIT_ONLY)
+        parts = [text_part(summary, TrustLevel.MODEL_GENERATED)] if summary else []
+        forgotten = self._forgotten(args)
+        rule = None if forgotten is None else forgets([*forgotten, *self._condensations])
+        if draft.native_id:
+            self._condensations.append(draft.native_id)
+        about_it = {"reason": "compaction"}
+        return MessageDraft(MessageKind.RUN_SUMMARY, NAME, [*parts, part], metadata=about_it, compaction=rule)
+
+    def _forgotten(self, args: JsonObject) -> list[str] | None:
+        """The events that a condensation forgot: it lists them, or says the first and the last."""
+        listed = args.get("forgotten_event_ids")
+        if is_list(listed):
+            return [number for one in listed if (number := _number(one))]
+        first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
+        if not isinstance(first, int) or not isinstance(last, int):
+            return None
+        numbers = (event.get("id") for _, event in self._events if is_object(event))
+        return [str(one) for one in numbers if isinstance(one, int) and _number(one) and first <= one <= last]
 
     def _asked(self, event: JsonObject, args: JsonObject, draft: RecordDraft) -> None:
         is_user = event.get("source") == "user"
@@ -203,13 +230,9 @@ def _identity(origin: Origin, events: list[tuple[Line, Any]]) -> str:
     return f"stream:{digest([origin.instance, [event for _, event in events]])}"
 
 
-def _condensed(args: JsonObject) -> MessageDraft:
-    """Events that the agent forgot, and the summary in their place."""
-    summary = nonempty_text(args.get("summary"))
-    about = {k: v for k, v in args.items() if k != "summary" and v is not None}
-    part = json_part(about, TrustLevel.TOOL_TRUSTED, visibility=Visibility.AUDIT_ONLY)
-    parts = [text_part(summary, TrustLevel.MODEL_GENERATED)] if summary else []
-    return MessageDraft(MessageKind.RUN_SUMMARY, NAME, [*parts, part], metadata={"reason": "compaction"})
+def _number(value: object) -> str | None:
+    """The number of an event in its stream, as the id of its record."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _approval(args: JsonObject, call: PartDraft) -> list[MessageDraft]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Final
 
+from ledgerkit.importers.compactions import keeps_from
 from ledgerkit.importers.drafts import JsonObject, MessageDraft, Node, PartDraft, RecordDraft, RunFacts
 from ledgerkit.importers.pi import messages
 from ledgerkit.importers.pieces import JSON_TYPE, digest, micros, note_message, text_part, unknown_message
@@ -32,6 +33,7 @@ class Reading:
         self._session: str | None = None
         self._start: str | None = None
         self._natives: dict[str, str] = {}
+        self._places: list[str | None] = []
         self._behind: dict[str, str | None] = {}
         self._followed: set[str | None] = set()
         self._calls: dict[str, JsonObject] = {}
@@ -41,6 +43,7 @@ class Reading:
         entry = item.value
         kind = entry.get("type")
         message = entry.get("message")
+        self._places.append(None)
         if kind == "message" and not is_object(message):
             return "message entry without a message"
         if kind == "session" and nonempty_text(entry.get("id")) is None:
@@ -75,6 +78,7 @@ class Reading:
             item.number, item.offset, _record_type(entry), said, session=self._session, native_id=native,
             parent=self._parent(entry), created_at=micros(entry.get("timestamp")),
         )  # fmt: skip
+        self._places[-1] = native
         if isinstance(entry.get("id"), str):
             self._natives[entry["id"]] = native
         return draft
@@ -122,7 +126,9 @@ class Reading:
         rest = {k: v for k, v in entry.items() if k not in ("type", "timestamp", "id", "parentId")}
         if kind in ("compaction", "branch_summary"):
             draft.node = Node.PROMPT if kind == "branch_summary" else Node.PASSIVE
-            return _summary(entry, str(kind).replace("_", " "))
+            summary = _summary(entry, str(kind).replace("_", " "))
+            summary.compaction = keeps_from(self._first_kept(entry)) if kind == "compaction" else None
+            return summary
         if kind == "custom_message":
             return messages.extension_message(entry)
         if kind == "session_info" and (name := nonempty_text(entry.get("name"))):
@@ -134,6 +140,15 @@ class Reading:
         if kind in ("custom", "context_transform", "ephemeral", "session_info"):
             return note_message({"note": kind, **rest}, NAME, TrustLevel.UNKNOWN)
         return unknown_message(entry, NAME)
+
+    def _first_kept(self, entry: JsonObject) -> str | None:
+        """The record from which a compaction keeps everything; the first generation counts lines, its header as 0."""
+        named, place = entry.get("firstKeptEntryId"), entry.get("firstKeptEntryIndex")
+        if isinstance(named, str):
+            return self._natives.get(named)
+        if not isinstance(place, int) or isinstance(place, bool):
+            return None
+        return self._places[place] if 0 < place < len(self._places) else None
 
 
 def _branched_off(header: JsonObject, own: str) -> str | None:

@@ -1,0 +1,21 @@
+"""What each part cost over its life in the context, and what no part can be charged with: amounts that add up.
+
+Loads numpy: import it where it is used.
+"""
+
+from ledgerkit.cost.attribution.attributing import Attribution, attribute_calls
+from ledgerkit.cost.attribution.groups import CALL_LABELS, LABELS, PART_LABELS, RUN_LABELS, by_label, summed
+from ledgerkit.cost.attribution.lines import LINES, Line
+
+__all__ = [
+    "CALL_LABELS",
+    "LABELS",
+    "LINES",
+    "PART_LABELS",
+    "RUN_LABELS",
+    "Attribution",
+    "Line",
+    "attribute_calls",
+    "by_label",
+    "summed",
+]

@@ -1,0 +1,206 @@
+"""Contexts of single steps, rendered: what a model is given at a step of a run, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from ledgerkit.errors import ProtocolError, UnknownNameError
+from ledgerkit.safety.gate import check_output
+from ledgerkit.store.storage import Storage
+
+if TYPE_CHECKING:
+    from ledgerkit.memory.working import RunRecord
+    from ledgerkit.projection import Context, Supplied
+    from ledgerkit.projection.projector import Material
+    from ledgerkit.protocol.budget import TokenBudget
+    from ledgerkit.protocol.capabilities import ProviderInterface
+    from ledgerkit.protocol.contracts import PermissionProfile
+    from ledgerkit.protocol.memory import WorkingMemory
+    from ledgerkit.safety.redaction import SecretRedactor
+    from ledgerkit.strategies import RunFrames, Strategy
+
+_APPROVED: Final = "approved"
+
+
+class LedgerProjections:
+    """The context projector over a ledger. Part of :class:`ledgerkit.Ledger`."""
+
+    _storage: Storage
+
+    if TYPE_CHECKING:  # what the ledger itself brings
+
+        @property
+        def redactor(self) -> SecretRedactor: ...  # noqa: D102
+        def _resolve(self, given: str) -> tuple[str, str]: ...
+        def _record_of(self, session_id: str, run_id: str) -> RunRecord: ...
+        def _frames(self, runs: list[str], *, next_step: int | None = None) -> RunFrames: ...
+        def _contents(self, run: str) -> pl.DataFrame: ...
+
+    def project(
+        self,
+        run: str,
+        step: int | None = None,
+        strategy: Strategy | None = None,
+        budget: TokenBudget | int | None = None,
+        *,
+        provider: ProviderInterface | str | None = None,
+        supplied: Supplied | None = None,
+        allow: Collection[str] = (),
+    ) -> Context:
+        """The context of one step of a run under a strategy: a request, with an account of every part of the ledger.
+
+        Without a budget it is the conversation that the strategy leaves, in its order. With one it has the layout of
+        specification §13: sections in a fixed order, each within its share, with working memory and repository map.
+
+        Args:
+            run: Id of the run, as :meth:`Ledger.run` takes it.
+            step: The step; the number of steps stands for the one that comes next, which is also the default.
+            strategy: What stands where; ``strategies.AsRecorded()`` if not given.
+            budget: How the context window is divided, or the tokens of a window divided as usual.
+            provider: Refuse the context if this interface could not take it. ``context.payload(…)`` gives its form.
+            supplied: Policies, profile, task contract, tools and response contract, which logs seldom hold.
+            allow: Findings of the last scan for secrets that may pass, by name, or ``all``.
+
+        Raises:
+            UnknownNameError: If no run or more than one fits, or the run has no such step.
+            ContextError: If what must stand whole does not fit the window.
+            OutputBlockedError: If the context holds what looks like a secret.
+            ProtocolError: If a text would leave its section, or the provider could not take the request.
+
+        Example:
+            >>> import tempfile, ledgerkit as lk
+            >>> from pathlib import Path
+            >>> log = Path(tempfile.mkdtemp(), "chat.jsonl")
+            >>> _ = log.write_text('{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Yes?"}]}')
+            >>> ledger = lk.open(tempfile.mkdtemp() + "/runs.ledger")
+            >>> _ = ledger.import_logs(log)
+            >>> [message["text"] for message in ledger.project(ledger.runs()["run_id"][0], 0).recorded_messages()]
+            ['Hi']
+        """
+        from ledgerkit.projection import ContextProjector, Supplied
+        from ledgerkit.protocol.budget import TokenBudget
+        from ledgerkit.strategies import AsRecorded
+        from ledgerkit.tokens import TokenCounter
+
+        session_id, run_id = self._resolve(run)
+        material = self._material(session_id, run_id, step)
+        shares = TokenBudget(context_window=budget) if isinstance(budget, int) else budget
+        projector = ContextProjector(
+            strategy if strategy is not None else AsRecorded(), TokenCounter().count_many, shares, supplied or Supplied()
+        )
+        wanted = int(material.frames.runs["steps"][0]) - 1 if step is None else step
+        context = projector.project(material, wanted)
+        check_output("The context", context.to_json(), self.redactor, allow=allow)
+        if provider is not None:
+            context.payload(provider)
+        return context
+
+    def _material(self, session_id: str, run_id: str, step: int | None) -> Material:
+        from ledgerkit.projection.projector import Material
+
+        record = self._record_of(session_id, run_id)
+        recorded = self._storage.database.frame(
+            "select coalesce(max(step) + 1, 0)::integer as steps from model_calls where run_id = $run_id", {"run_id": run_id}
+        )
+        steps = int(recorded["steps"][0])
+        frames = self._frames([run_id], next_step=steps if step is None or step == steps else None)
+        if not frames.runs.height:
+            raise UnknownNameError(f"Run {run_id!r} has no step {step}: it has none.", name=str(step))
+        at = frames.steps["created_at"].drop_nulls().max()
+        return Material(
+            session_id,
+            run_id,
+            frames,
+            self._contents(run_id),
+            profile=_recorded_profile(record.parts),
+            approved=_approved_tools(record.parts, at if isinstance(at, datetime) else None),
+            memory=_memory_of(record),
+            files=_files_of(record),
+            summaries=_summaries_of(record),
+        )
+
+
+def _recorded_profile(parts: pl.DataFrame) -> PermissionProfile | None:
+    """The last permission profile that the ledger holds of the run; ``None`` if there is none."""
+    from ledgerkit.protocol.contracts import PermissionProfile
+    from ledgerkit.protocol.refusals import parse
+
+    said = parts.filter(
+        pl.col("kind").is_in(["ORG_POLICY", "SYSTEM_INSTRUCTION"]),
+        pl.col("part_trust_level").is_in(["ORG_TRUSTED", "PLATFORM_TRUSTED"]),
+        pl.col("data").str.contains('"allowed_tools"', literal=True),
+    )
+    for data in reversed(said["data"].to_list()):
+        try:
+            return parse(PermissionProfile, data)
+        except ProtocolError:
+            continue
+    return None
+
+
+def _approved_tools(parts: pl.DataFrame, at: datetime | None) -> frozenset[str]:
+    """Tools for a call of which an approval is in force."""
+    from ledgerkit.protocol.contracts import ApprovalDecision, ApprovalRequest
+    from ledgerkit.protocol.refusals import parse
+
+    asked, decided = dict[str, str](), list[ApprovalDecision]()
+    rows = parts.filter(pl.col("kind").is_in(["APPROVAL_REQUEST", "APPROVAL_DECISION"]), pl.col("data").is_not_null())
+    tools = dict(parts.filter(pl.col("tool_name").is_not_null()).select("tool_call_id", "tool_name").iter_rows())
+    for row in rows.select("kind", "data", "part_trust_level").iter_rows(named=True):
+        try:
+            if row["kind"] == "APPROVAL_REQUEST":
+                request = parse(ApprovalRequest, row["data"])
+                asked[request.request_id] = request.tool_call_id or ""
+            elif row["part_trust_level"] in ("USER_TRUSTED", "ORG_TRUSTED", "PLATFORM_TRUSTED"):
+                decided.append(parse(ApprovalDecision, row["data"]))
+        except ProtocolError:
+            continue
+    in_force = {one.request_id: one for one in decided}
+    names = [
+        tools.get(asked.get(request, ""))
+        for request, one in in_force.items()
+        if one.outcome.value == _APPROVED and (one.expires_at is None or (at is not None and at < one.expires_at))
+    ]
+    return frozenset(name for name in names if name)
+
+
+def _memory_of(record: RunRecord) -> Callable[[int], WorkingMemory]:
+    from ledgerkit.memory.working import working_memory
+
+    return lambda step: working_memory(record, step=step)
+
+
+def _files_of(record: RunRecord) -> Callable[[int], pl.DataFrame]:
+    def files(step: int) -> pl.DataFrame:
+        seen = record.up_to(step)
+        lines = pl.col("data").str.json_path_match("$.total_lines").cast(pl.Int64, strict=False)
+        read = (
+            seen.parts.filter(pl.col("kind") == "FILE_OBSERVATION", pl.col("path").is_not_null())
+            .group_by("path")
+            .agg(lines=lines.drop_nulls().last(), read_at=pl.col("sequence_no").max())
+        )
+        changed = (
+            seen.file_changes.filter(pl.col("path").is_not_null())
+            .group_by("path")
+            .agg(changed_at=pl.col("sequence_no").max())
+        )
+        return read.join(changed, on="path", how="full", coalesce=True).sort("path")
+
+    return files
+
+
+def _summaries_of(record: RunRecord) -> Callable[[int, int], str]:
+    """A summary from the ledger in place of the one that a strategy only assumed, cut to its tokens by lines."""
+
+    def write(step: int, tokens: int) -> str:
+        from ledgerkit.memory.summaries import EvidenceBoundSummarizer
+        from ledgerkit.projection.written import summary_text
+        from ledgerkit.tokens import count_many
+
+        return summary_text(EvidenceBoundSummarizer().summarise(record, step), tokens, count_many)
+
+    return write

@@ -1,0 +1,133 @@
+"""OpenAI Chat Completions, and what local servers have in common with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from ledgerkit.protocol.requests import ToolChoiceMode
+from ledgerkit.protocol.vocabulary import LlmRole
+from ledgerkit.providers import settings
+from ledgerkit.providers.aliases import ToolAliases
+from ledgerkit.providers.dialects.parcel import Parcel
+from ledgerkit.providers.notes import Note, NoteKind
+from ledgerkit.providers.told import Told, json_text, joined, told
+from ledgerkit.providers.tools import Declared
+from ledgerkit.providers.turns import Called, Said, Turn
+
+MAX_STOPS: Final = 4
+EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def render_chat(parcel: Parcel) -> dict[str, object]:
+    """The body for OpenAI Chat Completions."""
+    request, notes, options = parcel.request, parcel.notes, parcel.request.options
+    body: dict[str, object] = {"model": request.model, "messages": _messages(parcel)}
+    if parcel.toolbox.declared:
+        body["tools"] = [function_tool(tool) for tool in parcel.toolbox.declared]
+        if (choice := _choice(parcel)) is not None:
+            body["tool_choice"] = choice
+    put(body, "parallel_tool_calls", parallel(parcel))
+    if (enforced := settings.answer_schema(request, parcel.capabilities, notes, always_strict=False)) is not None:
+        body["response_format"] = _response_format(parcel, *enforced)
+    put(body, "max_completion_tokens", options.max_output_tokens)
+    put(body, "temperature", settings.temperature(request, notes))
+    put(body, "top_p", options.top_p)
+    put(body, "seed", settings.seed(request, notes))
+    put(body, "stop", settings.stops(request, MAX_STOPS, notes) or None)
+    put(body, "reasoning_effort", settings.effort(request, EFFORTS, notes))
+    if parcel.cache_breakpoints:
+        put(body, "prompt_cache_key", settings.cache_key(request, parcel.capabilities, notes))
+    return body
+
+
+def put(body: dict[str, object], key: str, value: object) -> None:
+    """Sets what is known."""
+    if value is not None:
+        body[key] = value
+
+
+def parallel(parcel: Parcel) -> bool | None:
+    """Whether one answer may hold several calls; only said where tools are declared."""
+    asked = parcel.request.options.parallel_tool_calls
+    if not parcel.toolbox.declared:
+        settings.left_out("parallel_tool_calls", asked, parcel.notes)
+        return None
+    return asked
+
+
+def function_tool(tool: Declared) -> dict[str, object]:
+    """A declaration in the form of chat completions."""
+    function: dict[str, object] = {"name": tool.alias}
+    if tool.description:
+        function["description"] = tool.description
+    return {"type": "function", "function": function | {"parameters": tool.parameters}}
+
+
+def tool_call(call: Called, aliases: ToolAliases) -> dict[str, object]:
+    """A call in the form of chat completions; its arguments are JSON text."""
+    arguments = told(json_text(call.arguments), call.source)
+    function = {"name": aliases.alias_of(call.tool_name), "arguments": arguments}
+    return {"id": call.call_id, "type": "function", "function": function}
+
+
+def left_behind(pieces: Sequence[Said | Called], notes: list[Note]) -> None:
+    """Notes what was carried for an interface that has no place for it."""
+    for piece in pieces:
+        notes += [Note(NoteKind.METADATA_LEFT_OUT, piece.where, json_text(item)) for item in piece.carried]
+
+
+def _messages(parcel: Parcel) -> list[dict[str, object]]:
+    role = LlmRole.DEVELOPER if parcel.capabilities.supports(LlmRole.DEVELOPER) else LlmRole.SYSTEM
+    messages: list[dict[str, object]] = [{"role": role.value, "content": said.text} for said in parcel.conversation.head]
+    for turn in parcel.conversation.turns:
+        left_behind((*turn.texts, *turn.calls), parcel.notes)
+        if turn.results:
+            messages += [
+                {"role": "tool", "tool_call_id": result.call_id, "content": result.text} for result in turn.results
+            ]
+        else:
+            messages.append(_message(turn, parcel.aliases))
+    return messages
+
+
+def _message(turn: Turn, aliases: ToolAliases) -> dict[str, object]:
+    message: dict[str, object] = {"role": turn.role.value}
+    if len(turn.texts) == 1:
+        message["content"] = turn.texts[0].text
+    elif turn.texts:
+        message["content"] = [{"type": "text", "text": said.text} for said in turn.texts]
+    if turn.calls:
+        message["tool_calls"] = [tool_call(call, aliases) for call in turn.calls]
+    return message
+
+
+def joined_message(turn: Turn, aliases: ToolAliases) -> dict[str, object]:
+    """A message whose content is one string, which is all that many templates read."""
+    message: dict[str, object] = {"role": turn.role.value}
+    if turn.texts:
+        message["content"] = joined_texts(turn.texts)
+    if turn.calls:
+        message["tool_calls"] = [tool_call(call, aliases) for call in turn.calls]
+    return message
+
+
+def joined_texts(texts: Sequence[Said]) -> Told:
+    """Texts as one string."""
+    return joined([said.text for said in texts])
+
+
+def _choice(parcel: Parcel) -> object:
+    choice = parcel.toolbox.choice
+    if choice.allowed is not None:
+        tools = [{"type": "function", "function": {"name": alias}} for alias in choice.allowed]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode.value, "tools": tools}}
+    return None if choice.mode is ToolChoiceMode.AUTO else choice.mode.value
+
+
+def _response_format(parcel: Parcel, schema: dict[str, JsonValue], is_strict: bool) -> dict[str, object]:  # noqa: FBT001
+    contract = parcel.request.response_contract
+    name = settings.contract_name(contract) if contract is not None else "answer"
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": is_strict}}

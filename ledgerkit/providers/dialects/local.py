@@ -1,0 +1,68 @@
+"""Local servers that speak chat completions: vLLM, llama.cpp, Ollama, LM Studio.
+
+Only what all of them are known to take: one system message at the head, string contents, one call per message, user and
+assistant in turns.
+"""
+
+from __future__ import annotations
+
+from ledgerkit.protocol.requests import ToolChoiceMode
+from ledgerkit.providers import settings
+from ledgerkit.providers.dialects.chat import (
+    MAX_STOPS,
+    function_tool,
+    joined_message,
+    joined_texts,
+    left_behind,
+    put,
+)
+from ledgerkit.providers.dialects.parcel import Parcel
+from ledgerkit.providers.schemas import strict_schema
+from ledgerkit.providers.tools import not_expressed
+
+
+def render_local(parcel: Parcel) -> dict[str, object]:
+    """The body for a local server."""
+    request, notes, options = parcel.request, parcel.notes, parcel.request.options
+    body: dict[str, object] = {"model": request.model, "messages": _messages(parcel)}
+    if parcel.toolbox.declared:
+        body["tools"] = [function_tool(tool) for tool in parcel.toolbox.declared]
+        if (choice := _choice(parcel)) is not None:
+            body["tool_choice"] = choice
+    settings.left_out("parallel_tool_calls", options.parallel_tool_calls, notes)
+    if (enforced := settings.answer_schema(request, parcel.capabilities, notes, always_strict=True)) is not None:
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": enforced[0], "strict": True},
+        }
+    put(body, "max_tokens", options.max_output_tokens)
+    put(body, "temperature", settings.temperature(request, notes))
+    put(body, "top_p", options.top_p)
+    put(body, "seed", settings.seed(request, notes))
+    put(body, "stop", settings.stops(request, MAX_STOPS, notes) or None)
+    settings.left_out("reasoning_effort", options.reasoning_effort, notes)
+    return body
+
+
+def _messages(parcel: Parcel) -> list[dict[str, object]]:
+    messages: list[dict[str, object]] = []
+    if parcel.conversation.head:
+        messages.append({"role": "system", "content": joined_texts(parcel.conversation.head)})
+    for turn in parcel.conversation.turns:
+        left_behind((*turn.texts, *turn.calls), parcel.notes)
+        if turn.results:
+            messages += [
+                {"role": "tool", "tool_call_id": result.call_id, "content": result.text} for result in turn.results
+            ]
+        else:
+            messages.append(joined_message(turn, parcel.aliases))
+    return messages
+
+
+def _choice(parcel: Parcel) -> object:
+    choice = parcel.toolbox.choice
+    if choice.allowed is not None:
+        if choice.mode is ToolChoiceMode.REQUIRED and len(choice.allowed) == 1:
+            return {"type": "function", "function": {"name": choice.allowed[0]}}
+        not_expressed(choice.allowed, parcel.notes)
+    return None if choice.mode is ToolChoiceMode.AUTO else choice.mode.value
