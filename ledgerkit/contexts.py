@@ -44,32 +44,26 @@ _LINE: Final = """
         ) on content_id = ref group by part_id
     )
 """
-_PARTS: Final = (
-    _LINE
-    + """
-    select of_session as session_id, of_run as run_id, inherited, message_id, part_index, sequence_no, source_record,
-        kind, part_type, part_trust_level, part_visibility, tool_call_id, tool_name, step, visible_from, token_count,
-        length(coalesce(whole, text)) as characters,
-        length(coalesce(whole, text)) - length(replace(coalesce(whole, text), chr(10), '')) + 1 as lines,
-        text is not null or data is not null or len(artifact_refs) > 0 as has_content,
-        coalesce(is_restricted, false) as is_restricted, erased,
-        case when kind = 'RUN_SUMMARY' and part_index = 0 then case
+COMPACTION: Final = """case when kind = 'RUN_SUMMARY' and part_index = 0 then case
             when metadata->>'$.compaction' is not null then metadata->>'$.compaction'
             when metadata->>'$.isCompactSummary' = 'true' then '{"keeps":"nothing"}'
             when data->>'$.note' = 'compaction' or metadata->>'$.reason' = 'compaction' then '{"keeps":"nothing"}'
-        end end as compaction
-    from rows left join long using (part_id)
+        end end"""
+"""What a row says of a compaction that it records; null for every other row."""
+_OF_PARTS: Final = f"""
+    of_session as session_id, of_run as run_id, inherited, message_id, part_index, sequence_no, source_record,
+    kind, part_type, part_trust_level, part_visibility, tool_call_id, tool_name, step, visible_from, token_count,
+    length(coalesce(whole, text)) as characters,
+    length(coalesce(whole, text)) - length(replace(coalesce(whole, text), chr(10), '')) + 1 as lines,
+    text is not null or data is not null or len(artifact_refs) > 0 as has_content,
+    coalesce(is_restricted, false) as is_restricted, erased, {COMPACTION} as compaction
 """
-)
-_CONTENTS: Final = (
-    _LINE
-    + """
-    select message_id, part_index, coalesce(whole, text) as text, data, tool_call_id, status, path, content_type,
-        artifact_refs,
-        length(coalesce(whole, text)) - length(replace(coalesce(whole, text), chr(10), '')) + 1 as lines
-    from rows left join long using (part_id) order by inherited desc, sequence_no, part_index
-"""
-)
+_OF_TEXTS: Final = "coalesce(whole, text) as text, data, status, path, content_type, artifact_refs"
+_ROWS: Final = "from rows left join long using (part_id) order by inherited desc, sequence_no, part_index"
+CONTEXT_PARTS: Final = f"{_LINE} select {_OF_PARTS} {_ROWS}"
+"""Parts of the contexts of some runs (``$runs``), as ``strategies.run_frames`` takes them."""
+CONTEXT_TEXTS: Final = f"{_LINE} select {_OF_PARTS}, {_OF_TEXTS} {_ROWS}"
+"""The same, with what they say."""
 _CALLS: Final = "select * from model_calls where list_contains($runs, run_id) and step is not null"
 _SIZES: Final = """
     select run_id, count(*) as parts from current_history
@@ -207,22 +201,28 @@ class LedgerContexts:
         if batch:
             yield batch
 
-    def _frames(self, runs: list[str], *, next_step: int | None = None) -> RunFrames:
-        """Frames of some runs; of one run also with a step that nothing is recorded of yet."""
+    def _frames(self, runs: list[str]) -> RunFrames:
         from ledgerkit.strategies import run_frames
 
         database = self._storage.database
-        parts = database.frame(_PARTS, {"runs": runs})
-        calls = database.frame(_CALLS, {"runs": runs})
-        if next_step is not None:
-            named = parts.select("session_id", "run_id").head(1)
-            coming = named.with_columns(step=pl.lit(next_step, calls.schema["step"]))
-            calls = pl.concat([calls, coming], how="diagonal")
-        return run_frames(parts, calls, self._count_excerpts)
+        parts = database.frame(CONTEXT_PARTS, {"runs": runs})
+        return run_frames(parts, database.frame(_CALLS, {"runs": runs}), self._count_excerpts)
 
-    def _contents(self, run: str) -> pl.DataFrame:
-        """What the parts of a run's contexts say."""
-        return self._storage.database.frame(_CONTENTS, {"runs": [run]})
+    def _whole_run(self, run: str) -> tuple[RunFrames, pl.DataFrame]:
+        """Frames of a run with the step that comes next, of which nothing is recorded yet, and what its parts say."""
+        from ledgerkit.strategies import run_frames
+
+        database = self._storage.database
+        parts = database.frame(CONTEXT_TEXTS, {"runs": [run]})
+        calls = database.frame(_CALLS, {"runs": [run]})
+        last = calls["step"].max()
+        coming = (
+            parts.select("session_id", "run_id")
+            .head(1)
+            .with_columns(step=pl.lit(0 if last is None else int(str(last)) + 1, calls.schema["step"]))
+        )
+        frames = run_frames(parts, pl.concat([calls, coming], how="diagonal"), self._count_excerpts)
+        return frames, parts
 
     def _count_excerpts(self, rows: pl.DataFrame, keep: int) -> pl.Series:
         from ledgerkit.strategies.excerpts import excerpt_blocks

@@ -31,6 +31,7 @@ _SEALED: Final = """
     select session_id, run_id, min(visible_from) as sealed_from from current_history
     where data is not null and list_contains($runs, run_id) and contains(data, '"sealed_bytes"')
         and try_cast(data->>'$.sealed_bytes' as bigint) > 0
+        and (coalesce(byte_count, 0) = 0 or (data->>'$.note') = 'sealed compaction')
     group by session_id, run_id
 """
 # Runs that others branched off from have their parts in the others' contexts, too.
@@ -90,8 +91,8 @@ class LedgerCosts:
             until: Only calls before this moment.
             priced_as: What if this model had answered: see ``cost.price_calls``.
         """
-        calls = _within(self._storage.database.frame(_CALLS), since, until)
-        facts = self._storage.database.frame(f"select {_RUN_FACTS} from latest_runs")  # noqa: S608
+        calls = _within(self._storage.database.kept(_CALLS), since, until)
+        facts = self._storage.database.kept(f"select {_RUN_FACTS} from latest_runs")  # noqa: S608
         priced = cost.price_calls(calls, self.prices, priced_as=priced_as)
         return priced.join(facts, on=["session_id", "run_id"], how="left", maintain_order="left")
 
@@ -165,7 +166,7 @@ class LedgerCosts:
             if name not in LABELS:
                 raise UnknownNameError.among("column to group by", name, LABELS)
         calls = self.calls(since=since, until=until, priced_as=priced_as)
-        facts = self._storage.database.frame(_FACTS)
+        facts = self._storage.database.kept(_FACTS)
         tables = list[pl.DataFrame]()
         for found in self._attributed(calls, runs):
             parts = self._part_facts(found) if {"path", "artifact"} & {*keys} else None

@@ -4,6 +4,7 @@
 
     LedgerkitError
     ├── ProtocolError (ValueError)        a message, part or reference that the protocol does not allow
+    │   └── PayloadRefusedError           a request that its interface would refuse, or that must not be sent
     ├── LedgerError                       a ledger on disk
     │   ├── LedgerNotFoundError (FileNotFoundError)
     │   ├── LedgerFormatError             not a ledger, or of a version that this code cannot read
@@ -39,6 +40,20 @@ class ProtocolError(LedgerkitError, ValueError):
     def unknown_value(cls, what: str, value: object, allowed: Iterable[str]) -> ProtocolError:
         """For a value outside a closed vocabulary, with the nearest allowed one."""
         return cls(f"Unknown {what} {value!r}. {_suggestion(str(value), list(allowed))}")
+
+
+class PayloadRefusedError(ProtocolError):
+    """A request that its interface would refuse, or that must not be sent; nothing was.
+
+    Attributes:
+        violations: Path in the body and what is wrong there.
+    """
+
+    def __init__(self, interface: str, violations: Iterable[tuple[str, str]]) -> None:
+        self.violations = tuple(violations)
+        shown = " ".join(f"{path or 'body'}: {sentence}" for path, sentence in self.violations[:3])
+        more = f" And {len(self.violations) - 3} more." if len(self.violations) > 3 else ""
+        super().__init__(f"Not a request for {interface}. {shown}{more} Change the request.")
 
 
 class LedgerError(LedgerkitError):

@@ -18,6 +18,7 @@ from ledgerkit import cost, errors, tables, tokens
 from ledgerkit.audits import LedgerAudits
 from ledgerkit.care import LedgerCare
 from ledgerkit.claims import LedgerClaims
+from ledgerkit.compactions import LedgerCompactions
 from ledgerkit.contexts import LedgerContexts
 from ledgerkit.costs import LedgerCosts
 from ledgerkit.exports import LedgerExports
@@ -28,6 +29,7 @@ from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
 from ledgerkit.safety.gate import check_output
 from ledgerkit.search import search_parts
+from ledgerkit.spending import LedgerSpending
 from ledgerkit.store.place import place_of
 from ledgerkit.store.storage import Storage, open_storage
 
@@ -116,7 +118,18 @@ def open(
     return Ledger(open_storage(place_of(path), create=create, key=key, count_tokens=count))
 
 
-class Ledger(LedgerCare, LedgerContexts, LedgerCosts, LedgerAudits, LedgerClaims, LedgerExports, LedgerMemories, LedgerProjections):
+class Ledger(
+    LedgerCare,
+    LedgerContexts,
+    LedgerCosts,
+    LedgerSpending,
+    LedgerAudits,
+    LedgerClaims,
+    LedgerCompactions,
+    LedgerExports,
+    LedgerMemories,
+    LedgerProjections,
+):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.
 
     Attributes:
@@ -136,6 +149,7 @@ class Ledger(LedgerCare, LedgerContexts, LedgerCosts, LedgerAudits, LedgerClaims
         self.prices: cost.PriceBook | None = None
         storage.database.derived.serve({tables.PARSED_CHECKS.name: _read_checks})
         self._redactor = None
+        self._materials = {}
 
     @property
     def path(self) -> Path:
@@ -396,9 +410,7 @@ class Ledger(LedgerCare, LedgerContexts, LedgerCosts, LedgerAudits, LedgerClaims
             UnknownNameError: If no run or more than one fits.
         """
         session, run = self._resolve(run_id)
-        return Run(
-            session, run, self._storage.database, self._price, self._clock, lambda: self.redactor, self.project
-        )
+        return Run(session, run, self._storage.database, self._price, self._clock, lambda: self.redactor, self.project)
 
     def report(
         self,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from ledgerkit.errors import ProtocolError, UnknownNameError
+from ledgerkit.errors import ProtocolError
 from ledgerkit.safety.gate import check_output
 from ledgerkit.store.storage import Storage
 
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
     from ledgerkit.strategies import RunFrames, Strategy
 
 _APPROVED: Final = "approved"
+_KEPT_RUNS: Final = 4
+_SAID: Final = (
+    "message_id", "part_index", "text", "lines", "data", "tool_call_id", "status", "path", "content_type",
+    "artifact_refs",
+)  # fmt: skip
 
 
 class LedgerProjections:
     """The context projector over a ledger. Part of :class:`ledgerkit.Ledger`."""
 
     _storage: Storage
+    _materials: dict[tuple[str, str, str], Material]
 
     if TYPE_CHECKING:  # what the ledger itself brings
 
@@ -37,8 +44,7 @@ class LedgerProjections:
         def redactor(self) -> SecretRedactor: ...  # noqa: D102
         def _resolve(self, given: str) -> tuple[str, str]: ...
         def _record_of(self, session_id: str, run_id: str) -> RunRecord: ...
-        def _frames(self, runs: list[str], *, next_step: int | None = None) -> RunFrames: ...
-        def _contents(self, run: str) -> pl.DataFrame: ...
+        def _whole_run(self, run: str) -> tuple[RunFrames, pl.DataFrame]: ...
 
     def project(
         self,
@@ -72,10 +78,11 @@ class LedgerProjections:
             ProtocolError: If a text would leave its section, or the provider could not take the request.
 
         Example:
-            >>> import tempfile, ledgerkit as lk
+            >>> import json, tempfile, ledgerkit as lk
             >>> from pathlib import Path
             >>> log = Path(tempfile.mkdtemp(), "chat.jsonl")
-            >>> _ = log.write_text('{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Yes?"}]}')
+            >>> said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}]
+            >>> _ = log.write_text(json.dumps({"messages": said}))
             >>> ledger = lk.open(tempfile.mkdtemp() + "/runs.ledger")
             >>> _ = ledger.import_logs(log)
             >>> [message["text"] for message in ledger.project(ledger.runs()["run_id"][0], 0).recorded_messages()]
@@ -87,10 +94,13 @@ class LedgerProjections:
         from ledgerkit.tokens import TokenCounter
 
         session_id, run_id = self._resolve(run)
-        material = self._material(session_id, run_id, step)
+        material = self._material(session_id, run_id)
         shares = TokenBudget(context_window=budget) if isinstance(budget, int) else budget
         projector = ContextProjector(
-            strategy if strategy is not None else AsRecorded(), TokenCounter().count_many, shares, supplied or Supplied()
+            strategy if strategy is not None else AsRecorded(),
+            TokenCounter().count_many,
+            shares,
+            supplied or Supplied(),
         )
         wanted = int(material.frames.runs["steps"][0]) - 1 if step is None else step
         context = projector.project(material, wanted)
@@ -99,29 +109,37 @@ class LedgerProjections:
             context.payload(provider)
         return context
 
-    def _material(self, session_id: str, run_id: str, step: int | None) -> Material:
+    def _material(self, session_id: str, run_id: str) -> Material:
+        """What a run's contexts are made of; kept for the last runs that were asked for, while nothing is written."""
         from ledgerkit.projection.projector import Material
 
-        record = self._record_of(session_id, run_id)
-        recorded = self._storage.database.frame(
-            "select coalesce(max(step) + 1, 0)::integer as steps from model_calls where run_id = $run_id", {"run_id": run_id}
-        )
-        steps = int(recorded["steps"][0])
-        frames = self._frames([run_id], next_step=steps if step is None or step == steps else None)
-        if not frames.runs.height:
-            raise UnknownNameError(f"Run {run_id!r} has no step {step}: it has none.", name=str(step))
+        key = (session_id, run_id, repr(self._storage.database.state()))
+        if (known := self._materials.pop(key, None)) is not None:
+            self._materials[key] = known
+            return known
+        frames, contents = self._whole_run(run_id)
         at = frames.steps["created_at"].drop_nulls().max()
-        return Material(
+
+        @cache
+        def record() -> RunRecord:
+            return self._record_of(session_id, run_id)
+
+        material = Material(
             session_id,
             run_id,
             frames,
-            self._contents(run_id),
-            profile=_recorded_profile(record.parts),
-            approved=_approved_tools(record.parts, at if isinstance(at, datetime) else None),
-            memory=_memory_of(record),
-            files=_files_of(record),
-            summaries=_summaries_of(record),
+            contents.select(*_SAID),
+            permissions=lambda step: _permissions(
+                contents.filter(pl.col("visible_from") <= step), at if isinstance(at, datetime) else None
+            ),
+            memory=lambda step: _memory(record(), step),
+            files=lambda step: _files(record(), step),
+            summaries=lambda step, tokens: _summary(record(), step, tokens),
         )
+        while len(self._materials) >= _KEPT_RUNS:
+            del self._materials[next(iter(self._materials))]
+        self._materials[key] = material
+        return material
 
 
 def _recorded_profile(parts: pl.DataFrame) -> PermissionProfile | None:
@@ -168,39 +186,37 @@ def _approved_tools(parts: pl.DataFrame, at: datetime | None) -> frozenset[str]:
     return frozenset(name for name in names if name)
 
 
-def _memory_of(record: RunRecord) -> Callable[[int], WorkingMemory]:
+def _permissions(parts: pl.DataFrame, at: datetime | None) -> tuple[PermissionProfile | None, frozenset[str]]:
+    return _recorded_profile(parts), _approved_tools(parts, at)
+
+
+def _memory(record: RunRecord, step: int) -> WorkingMemory:
     from ledgerkit.memory.working import working_memory
 
-    return lambda step: working_memory(record, step=step)
+    return working_memory(record, step=step)
 
 
-def _files_of(record: RunRecord) -> Callable[[int], pl.DataFrame]:
-    def files(step: int) -> pl.DataFrame:
-        seen = record.up_to(step)
-        lines = pl.col("data").str.json_path_match("$.total_lines").cast(pl.Int64, strict=False)
-        read = (
-            seen.parts.filter(pl.col("kind") == "FILE_OBSERVATION", pl.col("path").is_not_null())
-            .group_by("path")
-            .agg(lines=lines.drop_nulls().last(), read_at=pl.col("sequence_no").max())
-        )
-        changed = (
-            seen.file_changes.filter(pl.col("path").is_not_null())
-            .group_by("path")
-            .agg(changed_at=pl.col("sequence_no").max())
-        )
-        return read.join(changed, on="path", how="full", coalesce=True).sort("path")
-
-    return files
+def _files(record: RunRecord, step: int) -> pl.DataFrame:
+    """Files that a run saw or changed up to a step."""
+    seen = record.up_to(step)
+    lines = pl.col("data").str.json_path_match("$.total_lines").cast(pl.Int64, strict=False)
+    read = (
+        seen.parts.filter(pl.col("kind") == "FILE_OBSERVATION", pl.col("path").is_not_null())
+        .group_by("path")
+        .agg(lines=lines.drop_nulls().last(), read_at=pl.col("sequence_no").max())
+    )
+    changed = (
+        seen.file_changes.filter(pl.col("path").is_not_null())
+        .group_by("path")
+        .agg(changed_at=pl.col("sequence_no").max())
+    )
+    return read.join(changed, on="path", how="full", coalesce=True).sort("path")
 
 
-def _summaries_of(record: RunRecord) -> Callable[[int, int], str]:
+def _summary(record: RunRecord, step: int, tokens: int) -> str:
     """A summary from the ledger in place of the one that a strategy only assumed, cut to its tokens by lines."""
+    from ledgerkit.memory.summaries import EvidenceBoundSummarizer
+    from ledgerkit.projection.written import summary_text
+    from ledgerkit.tokens import count_many
 
-    def write(step: int, tokens: int) -> str:
-        from ledgerkit.memory.summaries import EvidenceBoundSummarizer
-        from ledgerkit.projection.written import summary_text
-        from ledgerkit.tokens import count_many
-
-        return summary_text(EvidenceBoundSummarizer().summarise(record, step), tokens, count_many)
-
-    return write
+    return summary_text(EvidenceBoundSummarizer().summarise(record, step), tokens, count_many)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ledgerkit import __version__
-from ledgerkit.cli.asking import cost_command, runs_command, search_command, sql_command
+from ledgerkit.cli.asking import runs_command, search_command, sql_command
 from ledgerkit.cli.auditing import audit_command
 from ledgerkit.cli.caring import (
     checkpoint_command,
@@ -17,9 +17,11 @@ from ledgerkit.cli.caring import (
     verify_command,
 )
 from ledgerkit.cli.claiming import claims_command
+from ledgerkit.cli.costing import cost_command
 from ledgerkit.cli.demo import demo_command
 from ledgerkit.cli.exporting import export_command
 from ledgerkit.cli.importing import import_command
+from ledgerkit.cli.projecting import context_command
 from ledgerkit.cli.remembering import memory_command
 from ledgerkit.cli.replaying import replay_command
 from ledgerkit.cli.reporting import report_command
@@ -41,6 +43,7 @@ for _command in (
     show_command,
     search_command,
     replay_command,
+    context_command,
     cost_command,
     sql_command,
     report_command,

@@ -1,4 +1,4 @@
-"""Commands that ask the whole ledger: ``runs``, ``search``, ``cost`` and ``sql``."""
+"""Commands that ask the whole ledger: ``runs``, ``search`` and ``sql``."""
 
 from __future__ import annotations
 
@@ -145,65 +145,6 @@ def search_command(
         out.print(head)
         out.print(text("  " + one_line(row["excerpt"], 200)))
     out.print(plural(found.height, "place") + (" (there may be more: -n)" if found.height == limit else ""))
-
-
-@click.command("cost")
-@click.option(
-    "--by",
-    default="model",
-    show_default=True,
-    help="Columns to group by, with commas: model, run_id, session_id, repository, branch, agent, task_id, day, week, "
-    "month.",
-)
-@click.option("--leaves", is_flag=True, help="Split into fresh input, cache reads and writes, output.")
-@click.option("--prices", type=click.Path(path_type=Path, exists=True), help="A price file that goes before the list.")
-@click.option("-n", "--limit", default=40, show_default=True, help="Groups to show; 0 shows all.")
-@json_option
-@reads_past
-def cost_command(
-    ledger: lk.Ledger,
-    by: str,
-    leaves: bool,
-    prices: Path | None,
-    limit: int,
-    as_json: bool,
-) -> None:
-    """What it cost, at the prices of each call's day. A call is counted once, whatever files repeat it."""
-    if prices:
-        ledger.prices = lk.PriceBook.from_file(prices)
-    keys = [key.strip() for key in by.split(",") if key.strip()]
-    if as_json:
-        print_json(ledger.cost(keys, leaves=leaves))
-    else:
-        print_costs(ledger, keys, leaves=leaves, limit=limit)
-
-
-def print_costs(ledger: lk.Ledger, keys: list[str], *, leaves: bool = False, limit: int = _ALL) -> None:
-    """Prints costs by some columns, and their total."""
-    costs = ledger.cost(keys, leaves=leaves)
-    columns: dict[str, tuple[str, Any]] = {key: (key, _key) for key in keys}
-    columns |= {
-        "calls": ("calls", format_count),
-        "input_tokens": ("input", format_compact),
-        "cache_read_tokens": ("cached", format_compact),
-        "output_tokens": ("output", format_compact),
-        **{name: (name.removeprefix("cost_"), format_money) for name in costs.columns if name.startswith("cost_")},
-        "cost": ("cost", format_money),
-        "unpriced_calls": ("unpriced", _nonzero),
-    }
-    shown = costs if limit == _ALL else costs.head(limit)
-    print_table(shown.iter_rows(named=True), columns, right=[c for c in columns if c not in keys])
-    total = ledger.cost([]).row(0, named=True)
-    line = f"Total {format_money(total['cost'])} for {plural(total['calls'], 'call')}"
-    if total["unpriced_calls"]:
-        line += f"; {plural(total['unpriced_calls'], 'call')} without a known cost left out"
-    if shown.height < costs.height:
-        line += f"; {shown.height} of {costs.height} groups shown (-n 0)"
-    console().print(line)
-
-
-def _key(value: object) -> str:
-    return "—" if value is None else one_line(value, 50)
 
 
 @click.command("sql")

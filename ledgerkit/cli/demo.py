@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 import ledgerkit as lk
-from ledgerkit.cli.asking import print_costs, print_runs
+from ledgerkit.cli.asking import print_runs
 from ledgerkit.cli.context import explained_errors, json_option
+from ledgerkit.cli.costing import print_costs
 from ledgerkit.cli.importing import account_json, print_account, progress_bar
 from ledgerkit.cli.output import console, print_json, short_id, text
 from ledgerkit.safety.redaction import RedactionKey, standard_redactor

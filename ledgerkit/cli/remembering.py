@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 import ledgerkit as lk
+from ledgerkit.cli.compacting import show_compactions
 from ledgerkit.cli.context import json_option, reads_past
 from ledgerkit.cli.output import console, one_line, print_json, text
 from ledgerkit.protocol.memory import EvidencedBase, WorkingMemory
@@ -25,16 +26,28 @@ _STATE: Final = ("status", "change", "outcome")
 
 
 @click.command("memory")
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", required=False)
 @click.option("--step", type=click.IntRange(min=0), help="What the context of this step could have known.")
+@click.option(
+    "--compactions", is_flag=True, help="What recorded summaries lost, hid or invented, of all runs or of RUN."
+)
 @click.option("-n", "--limit", default=12, show_default=True, help="Entries of each kind; 0 shows all.")
 @json_option
 @reads_past
-def memory_command(ledger: lk.Ledger, run_id: str, step: int | None, limit: int, as_json: bool) -> None:
+def memory_command(
+    ledger: lk.Ledger, run_id: str | None, step: int | None, compactions: bool, limit: int, as_json: bool
+) -> None:
     """Show what a run knew: goal, plan, changed files, open problems, failures, facts; each with its evidence.
 
     RUN is the run's id, its session's id, or the beginning of either.
     """
+    if compactions:
+        if step is not None:
+            raise click.UsageError("--step and --compactions do not go together: a compaction stands where it stands.")
+        show_compactions(ledger, run_id, limit, as_json=as_json)
+        return
+    if run_id is None:
+        raise click.UsageError("Name a RUN (list them with: ledgerkit runs), or take --compactions.")
     memory = ledger.memory(run_id, step=step)
     if as_json:
         print_json(memory.model_dump(mode="json"))

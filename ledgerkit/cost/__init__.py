@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledgerkit.cost.budgets import burn_down
 from ledgerkit.cost.explaining import explained
 from ledgerkit.cost.grouping import group_costs, totals, unpriced
 from ledgerkit.cost.prices import PriceBook
@@ -11,6 +12,7 @@ from ledgerkit.cost.reconciling import reconcile
 __all__ = [
     "PriceBook",
     "PriceStatus",
+    "burn_down",
     "explained",
     "group_costs",
     "price_calls",

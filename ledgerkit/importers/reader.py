@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ledgerkit.importers.containers import CHUNK, DAMAGED, opened
-from ledgerkit.importers.shapes import is_list, is_object
 from ledgerkit.protocol.model import MAX_JSON_DEPTH, replace_lone_surrogates
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -65,10 +64,13 @@ def read_json_lines(
         Each value or damage, in file order.
     """
     for number, raw in enumerate(_raw_lines(path, offset, max_line_bytes, chunk), start=line):
-        if isinstance(raw.content, str):
-            yield Damage(number, raw.offset, raw.size, raw.content, torn=not raw.terminated)
+        content = raw.content
+        if isinstance(content, str):
+            yield Damage(number, raw.offset, raw.size, content, torn=not raw.terminated)
+        elif (plain := _plain(content, number, raw.offset)) is not None:
+            yield plain
         else:
-            yield from _values(raw.content, number, raw.offset, last=not raw.terminated)
+            yield from _repaired(content, number, raw.offset, last=not raw.terminated)
 
 
 class _RawLine(msgspec.Struct, gc=False):
@@ -169,17 +171,21 @@ def _is_whole(head: bytes) -> bool:
     return True
 
 
-def _values(raw: bytes, number: int, start: int, *, last: bool) -> Iterator[Line | Damage]:
-    """What a line holds; nothing if it is blank."""
+def _plain(raw: bytes, number: int, start: int) -> Line | Damage | None:
+    """The one JSON value that a line is; ``None`` if it is anything else."""
     try:
         value = msgspec.json.decode(raw.removeprefix(_BOM) if start == 0 else raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        yield from _repaired(raw, number, start, last=last)
-        return
-    if raw.count(b"[") + raw.count(b"{") > MAX_JSON_DEPTH and _is_too_deep(value):
-        yield Damage(number, start, len(raw), _TOO_DEEP)
-    else:
-        yield Line(number, start, len(raw), value)
+        return None
+    if raw.count(b"{") + raw.count(b"[") > MAX_JSON_DEPTH and _is_too_deep(value):
+        return Damage(number, start, len(raw), _TOO_DEEP)
+    return Line(number, start, len(raw), value)
+
+
+def _values(raw: bytes, number: int, start: int, *, last: bool) -> Iterator[Line | Damage]:
+    """What a line holds; nothing if it is blank."""
+    plain = _plain(raw, number, start)
+    return _repaired(raw, number, start, last=last) if plain is None else iter((plain,))
 
 
 def _repaired(raw: bytes, number: int, start: int, *, last: bool) -> Iterator[Line | Damage]:
@@ -213,18 +219,19 @@ def _after_blanks(text: str, at: int) -> int:
     return at
 
 
-def _is_too_deep(value: object) -> bool:
+def _is_too_deep(value: Any) -> bool:  # noqa: ANN401 - any JSON value
     """Whether a value is nested more deeply than the protocol allows."""
-    level: list[object] = [value]
+    level: list[Any] = [value] if type(value) in _NESTED else []
     for _ in range(MAX_JSON_DEPTH):
-        level = [child for item in level for child in _inside(item) if isinstance(child, dict | list)]
         if not level:
             return False
+        level = [
+            child
+            for item in level
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) in _NESTED
+        ]
     return any(level)
-
-
-def _inside(value: object) -> Iterable[object]:
-    return value.values() if is_object(value) else value if is_list(value) else ()
 
 
 def _finite(word: str) -> float | str:
@@ -238,6 +245,7 @@ def _integer(word: str) -> int | str:
     return int(word) if len(word) <= _MOST_DIGITS else word
 
 
+_NESTED = frozenset((dict, list))
 _MOST_DIGITS = 4000
 _TOO_DEEP = f"nested deeper than {MAX_JSON_DEPTH} levels"
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -236,14 +236,15 @@ _FIRST_WINS = tuple(name for name in RunFacts.__struct_fields__ if name != "titl
 
 def facts_of(run: RunShape) -> RunFacts:
     """What the records of a run say about it; the first that says a thing counts, for titles the last."""
-    facts = RunFacts()
+    facts, missing, last = RunFacts(), _FIRST_WINS, None
     for item in run.items:
-        if item.facts is None:
+        if item.facts is None or item.facts is last:  # most records of a run say the same, and share what says it
             continue
-        for name in _FIRST_WINS:
-            if getattr(facts, name) is None:
-                setattr(facts, name, getattr(item.facts, name))
-        facts.title = item.facts.title or facts.title
+        last = item.facts
+        for name in missing:
+            setattr(facts, name, getattr(last, name))
+        missing = tuple(name for name in missing if getattr(facts, name) is None)
+        facts.title = last.title or facts.title
     return facts
 
 

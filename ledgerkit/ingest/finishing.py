@@ -104,6 +104,7 @@ def finish(finisher: Finisher, tasks: Sequence[SessionTask], counter: CountToken
         for placed, draft in zip(task.records, drafts, strict=True):
             if placed.standings:
                 builder.add(draft, lineage(draft, placed.key), placed.message_ids, placed.standings, placed.file)
+            draft.messages = []  # what is left of them stands in the rows
     return Finished(builder.history(), dict(builder.contents.kept), facts, memories, tally.counts)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from typing import Final, Protocol, TypeVar
 
@@ -26,6 +27,8 @@ MOST_WORKERS: Final = 2
 """Workers at most where the caller says nothing: with two an import stays below 1 GB (each takes up to 300 MB)."""
 _TASK_BYTES: Final = 1 << 20
 _READ_TASK_FILES: Final = 64
+_UNDER_WAY: Final = 3
+"""Calls that make rows, submitted and not taken yet, for each worker: more would only wait, with their texts."""
 _T = TypeVar("_T")
 
 
@@ -73,11 +76,13 @@ class ManyHands:
     Args:
         finisher: How rows are made.
         executor: Where calls run; functions, arguments and results are picklable.
+        under_way: Calls that make rows, submitted and not taken yet, at most; a batch of them if not given.
     """
 
-    def __init__(self, finisher: Finisher, executor: Executor) -> None:
+    def __init__(self, finisher: Finisher, executor: Executor, under_way: int | None = None) -> None:
         self._finisher = pickle.dumps(finisher)
         self._executor = executor
+        self._under_way = under_way
 
     def read(self, tasks: Sequence[tuple[ReadTask, int]]) -> Callable[[], Iterator[Reading]]:
         """Begins to read files, small ones together."""
@@ -93,10 +98,22 @@ class ManyHands:
     def finish(self, tasks: list[SessionTask]) -> Iterable[Finished]:
         """Makes the rows of sessions, small ones together; those of one id stay together."""
         groups = _grouped(_together(tasks), lambda group: sum(map(_bytes_of, group)))
-        packed = (pickle.dumps([task for one in group for task in one], pickle.HIGHEST_PROTOCOL) for group in groups)
-        futures = [self._executor.submit(finishing.finish_packed, self._finisher, raw) for raw in packed]
-        while futures:
-            yield finishing.unpacked(_result(futures.pop(0).result))
+        coming: deque[Future[bytes]] = deque()
+        for group in groups:
+            if self._under_way and len(coming) >= self._under_way:
+                yield finishing.unpacked(_result(coming.popleft().result))
+            coming.append(self._executor.submit(finishing.finish_packed, self._finisher, _pickled(group)))
+        while coming:
+            yield finishing.unpacked(_result(coming.popleft().result))
+
+
+def _pickled(group: Iterable[list[SessionTask]]) -> bytes:
+    """Tasks as they travel. The messages of their records are not kept here: they are made rows of elsewhere."""
+    tasks = [task for one in group for task in one]
+    raw = pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL)
+    for placed in (placed for task in tasks for placed in task.records):
+        placed.record.packed = None
+    return raw
 
 
 def _result(get: Callable[[], _T]) -> _T:
@@ -156,6 +173,6 @@ def hands(
     else:
         workers = WorkerProcesses(wanted)
         try:
-            yield ManyHands(finisher, workers)
+            yield ManyHands(finisher, workers, _UNDER_WAY * wanted)
         finally:
             workers.shutdown(cancel_futures=True)

@@ -10,6 +10,7 @@ import polars as pl
 
 from ledgerkit.projection.pieces import Piece
 from ledgerkit.protocol.vocabulary import Rendition
+from ledgerkit.strategies.eligibility import Absence
 from ledgerkit.strategies.frames import RunFrames
 from ledgerkit.strategies.placements import RENDITIONS, SECTIONS
 
@@ -71,7 +72,9 @@ def account(
     is_in = {piece.part for piece in pieces}
     there = [_placed(piece, *size) for piece, size in zip(pieces, sizes, strict=True) if (piece.part or 0) >= 0]
     placed = pl.DataFrame(there, schema=_PLACED)
-    known = frames.parts.filter((pl.col("visible_from") <= step) & ((pl.col("absence") != "after_last_step") | pl.col("absence").is_null()))
+    is_later = (pl.col("absence") == Absence.AFTER_LAST_STEP.value).fill_null(value=False)
+    is_later = (pl.col("absence") == Absence.AFTER_LAST_STEP.value).fill_null(value=False)
+    known = frames.parts.filter(pl.col("visible_from") <= step, ~is_later)
     reasons = [
         _reason(row, is_in, without_budget, step, follows_recorded=follows_recorded)
         for row in known.select("part", "absence", "ends_at").iter_rows(named=True)
@@ -171,13 +174,15 @@ def answers(
     full = there.filter(pl.col("rendition") == Rendition.FULL.value)
     shown = tools.filter("is_declared")["tool"].to_list()
     said = [
-        _counted(len(instructing), "instruction") + _in_brackets(sorted({piece.section.value for piece in instructing})),
+        _counted(len(instructing), "instruction")
+        + _in_brackets(sorted({piece.section.value for piece in instructing})),
         f"{there.height} of {account.height} parts, {full.height} of them in full",
         _counted(len(shown), "tool") + _in_brackets(shown) if tools.height else "not recorded",
         _counted(files.height, "part"),
         _counted(diffs.height, "part"),
         _counted(checks.height, "part"),
-        "; ".join(f"{row['parts']} {row['reason'].replace('_', ' ')}" for row in out.iter_rows(named=True)) or "nothing",
+        "; ".join(f"{row['parts']} {row['reason'].replace('_', ' ')}" for row in out.iter_rows(named=True))
+        or "nothing",
         contract or "no: free text",
     ]
     refs = [

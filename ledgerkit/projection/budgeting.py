@@ -7,7 +7,7 @@ parts that they enclose; then the section budgets decide about all of it togethe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -15,36 +15,23 @@ import polars as pl
 from ledgerkit.errors import ContextError
 from ledgerkit.projection.written import COUNT, Written
 from ledgerkit.protocol.budget import BudgetName, TokenBudget
-from ledgerkit.protocol.vocabulary import ContextSection
-from ledgerkit.strategies.frames import PART_COLUMNS, RunFrames
-from ledgerkit.strategies.placements import SECTIONS
+from ledgerkit.strategies import RunFrames, SectionBudgets, Strategy, project
+from ledgerkit.strategies.frames import PART_COLUMNS, Excerpts
 
-_MOST_ROUNDS: Final = 24
-
-
-@dataclass(frozen=True)
-class Room:
-    """What a budget leaves to written sections.
-
-    Attributes:
-        written: Those that fit, cut where they may be.
-        absent: Names of sections of which nothing fitted.
-    """
-
-    written: list[Written]
-    absent: list[ContextSection]
+_MOST_ROUNDS: Final = 32
+"""How often a budget is drawn tighter; each round takes off all that was too much."""
 
 
-def room_for(written: Sequence[Written], budget: TokenBudget, frame_tokens: int, count: COUNT) -> Room:
-    """Cuts the written sections that may be cut to their shares.
+def room_for(written: Sequence[Written], budget: TokenBudget, frame_tokens: int, count: COUNT) -> list[Written]:
+    """Written sections that fit: those that may be cut are cut to their shares, and go where nothing of them fits.
 
     Args:
         written: The sections.
         budget: The shares.
-        frame_tokens: Tokens of the tags around one section.
+        frame_tokens: Tokens of the tags around one section, at most.
         count: Counts tokens.
     """
-    kept, absent = list[Written](), list[ContextSection]()
+    kept = list[Written]()
     left = budget.allotment()
     for one in written:
         share = budget.share_of(one.section)
@@ -52,12 +39,10 @@ def room_for(written: Sequence[Written], budget: TokenBudget, frame_tokens: int,
             kept.append(one)
             continue
         cut = None if share is None else one.within(left[share.name] - frame_tokens, count)
-        if cut is None or share is None:
-            absent.append(one.section)
-            continue
-        left[share.name] -= sum(count([cut.text])) + frame_tokens
-        kept.append(cut)
-    return Room(kept, absent)
+        if cut is not None and share is not None:
+            left[share.name] -= count([cut.text])[0] + frame_tokens
+            kept.append(cut)
+    return kept
 
 
 def with_written(frames: RunFrames, written: Sequence[tuple[Written, int]], framing: Mapping[int, int]) -> RunFrames:
@@ -76,90 +61,54 @@ def with_written(frames: RunFrames, written: Sequence[tuple[Written, int]], fram
     )
     rows = [_row(number, one, tokens) for number, (one, tokens) in enumerate(written)]
     head = pl.DataFrame(rows, schema=PART_COLUMNS)
-    return replace(frames, parts=pl.concat([head, moved.select(head.columns)]).rechunk())
+    excerpts = None if frames.count_excerpts is None else _framed(frames.count_excerpts, framing, shift)
+    return replace(frames, parts=pl.concat([head, moved.select(head.columns)]).rechunk(), count_excerpts=excerpts)
+
+
+def _framed(count: Excerpts, framing: Mapping[int, int], shift: int) -> Excerpts:
+    def framed(rows: pl.DataFrame, keep: int) -> pl.Series:
+        tags = pl.Series([framing.get(part - shift, 0) for part in rows["part"].to_list()], dtype=pl.Int64)
+        return count(rows, keep) + tags
+
+    return framed
 
 
 def _row(number: int, one: Written, tokens: int) -> dict[str, object]:
     given = {
-        "run": 0, "part": number, "message_id": None, "part_index": None, "sequence_no": -1, "kind": "", "part_type": "",
-        "trust_level": one.trust_level.value, "tool_name": None, "step": None, "visible_from": 0, "position": number,
-        "unit": number, "is_result": False, "is_pinned": True, "section": one.section.value, "tokens": tokens,
-        "reference_tokens": tokens, "characters": len(one.text), "is_counted": True, "is_eligible": True,
-        "absence": None, "ends_at": None,
+        "run": 0, "part": number, "message_id": None, "part_index": None, "sequence_no": -1, "kind": "",
+        "part_type": "", "trust_level": one.trust_level.value, "tool_name": None, "step": None,
+        "visible_from": 0, "position": number, "unit": number, "is_result": False, "is_pinned": True,
+        "section": one.section.value, "tokens": tokens, "reference_tokens": tokens, "characters": len(one.text),
+        "is_counted": True, "is_eligible": True, "absence": None, "ends_at": None,
     }  # fmt: skip
     return {name: given[name] for name in PART_COLUMNS}
 
 
-def shrunk(budget: TokenBudget, tokens: int) -> TokenBudget:
-    """The budget with a smaller window, so that what is pinned beyond its share leaves the others less.
-
-    Raises:
-        ContextError: If nothing would be left.
-    """
-    left = budget.context_window - tokens
-    if left < 1:
-        raise ContextError(
-            f"The sections that stand whole need {tokens} tokens more than the window of {budget.context_window} has."
-        )
-    return budget.model_copy(update={"context_window": left})
-
-
-def over_by(tokens: int, budget: TokenBudget) -> int:
-    """Tokens by which a context exceeds its window, what is reserved for the answer taken off."""
-    return max(tokens - (budget.context_window - budget.tokens(BudgetName.ANSWER)), 0)
-
-
-def section_table(
-    rows: Sequence[Mapping[str, object]], budget: TokenBudget | None, notes: Mapping[ContextSection, Written]
-) -> pl.DataFrame:
-    """One row per section, in the order of a context.
+def standing_within(frames: RunFrames, strategy: Strategy, budget: TokenBudget, step: int) -> pl.DataFrame:
+    """What stands at a step. What is pinned beyond its share leaves the others less, until all of it fits.
 
     Args:
-        rows: Pieces: ``section``, ``tokens`` (as rendered), ``framing_tokens``, ``is_written``.
-        budget: The budget, if there is one.
-        notes: What was written, by section.
+        frames: Frames of one run, written sections among its parts.
+        strategy: What stands where, before the budget.
+        budget: The shares.
+        step: The step.
 
-    Returns:
-        ``section``, ``pieces``, ``tokens``, ``framing_tokens``, ``share`` and ``share_tokens`` (null without a budget),
-        ``written_by`` (null where nothing was written) and ``left_out`` (lines of it that did not fit), and
-        ``state``: ``present``, ``empty`` or, for what neither a log nor the caller gave, ``not recorded``.
+    Raises:
+        ContextError: If what must stand whole does not fit.
     """
-    frame = pl.DataFrame(
-        list(rows),
-        schema={"section": SECTIONS, "tokens": pl.Int64(), "framing_tokens": pl.Int64(), "is_written": pl.Boolean()},
+    most = budget.context_window - budget.tokens(BudgetName.ANSWER)
+    taken = 0
+    for _ in range(_MOST_ROUNDS):
+        tighter = budget.model_copy(update={"context_window": budget.context_window - taken})
+        placements = project(frames, strategy | SectionBudgets(tighter)).placements
+        standing = frames.context(placements, 0, step)
+        excess = int(standing["tokens"].sum()) - most
+        if excess <= 0:
+            return standing
+        taken += excess
+        if taken >= budget.context_window:
+            break
+    raise ContextError(
+        f"What must stand whole does not fit: a window of {budget.context_window} tokens has {most} before the answer. "
+        "Give a larger window, or supply less."
     )
-    sums = frame.group_by("section").agg(pl.len().cast(pl.Int64).alias("pieces"), pl.col("tokens", "framing_tokens").sum())
-    allotted = budget.allotment() if budget is not None else {}
-    known = [_known(section, budget, allotted, notes.get(section)) for section in ContextSection]
-    schema = {"section": SECTIONS, "share": pl.String(), "share_tokens": pl.Int64(), "written_by": pl.String(),
-              "left_out": pl.Int64(), "may_be_unrecorded": pl.Boolean()}  # fmt: skip
-    table = pl.DataFrame(known, schema=schema).join(sums, on="section", how="left", maintain_order="left")
-    there = pl.col("pieces").fill_null(0) > 0
-    return table.with_columns(
-        pl.col("pieces", "tokens", "framing_tokens").fill_null(0),
-        state=pl.when(there).then(pl.lit("present")).when("may_be_unrecorded").then(pl.lit("not recorded"))
-        .otherwise(pl.lit("empty")),
-    ).select("section", "state", "pieces", "tokens", "framing_tokens", "share", "share_tokens", "written_by", "left_out")  # fmt: skip
-
-
-_MAY_BE_UNRECORDED: Final = (
-    ContextSection.PLATFORM_POLICY,
-    ContextSection.ORG_POLICY,
-    ContextSection.PERMISSION_PROFILE,
-    ContextSection.TASK_CONTRACT,
-    ContextSection.RESPONSE_CONTRACT,
-)
-
-
-def _known(
-    section: ContextSection, budget: TokenBudget | None, allotted: Mapping[BudgetName, int], written: Written | None
-) -> dict[str, object]:
-    share = budget.share_of(section) if budget is not None else None
-    return {
-        "section": section.value,
-        "share": share.name.value if share is not None else None,
-        "share_tokens": allotted[share.name] if share is not None else None,
-        "written_by": written.by if written is not None else None,
-        "left_out": written.left_out if written is not None else None,
-        "may_be_unrecorded": section in _MAY_BE_UNRECORDED,
-    }

@@ -73,8 +73,11 @@ class Context:
 
     @cached_property
     def neutralised(self) -> pl.DataFrame:
-        """Every character that was made harmless: ``message_id``, ``part_index``, ``block``, ``offset``, ``original``,
-        ``replacement``."""
+        """Every character that was made harmless.
+
+        Returns:
+            ``message_id``, ``part_index``, ``block``, ``offset``, ``original``, ``replacement``.
+        """
         rows = [
             (piece.message_id, piece.part_index, number, edit.offset, edit.original, edit.replacement)
             for piece in self.pieces

@@ -21,8 +21,8 @@ _MOST_PIECES: Final = 400
 _STYLE: Final = (
     "<style>.lk-context{font:13px/1.45 system-ui,sans-serif;max-width:72rem}"
     ".lk-context details{border:1px solid #8886;border-radius:6px;margin:.3rem 0;padding:.2rem .6rem}"
-    ".lk-context summary{cursor:pointer}.lk-context pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0 .6rem;"
-    "max-height:22rem;overflow:auto;border-left:3px solid var(--lk-trust,#888);padding-left:.6rem}"
+    ".lk-context summary{cursor:pointer}.lk-context pre{white-space:pre-wrap;overflow-wrap:anywhere;"
+    "margin:.2rem 0 .6rem;max-height:22rem;overflow:auto;border-left:3px solid var(--lk-trust,#888);padding-left:.6rem}"
     ".lk-context small{opacity:.75}.lk-context td{padding:0 .8rem 0 0;text-align:left}"
     ".lk-context .untrusted{--lk-trust:#c2410c}.lk-context .trusted{--lk-trust:#15803d}"
     ".lk-context .model{--lk-trust:#1d4ed8}</style>"

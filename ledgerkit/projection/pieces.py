@@ -112,7 +112,8 @@ class PieceMaker:
         Args:
             placed: Placements of one run that stand at one step, by position, joined with what their parts are and
                 say (columns of ``RunFrames.parts`` but for those that a placement has, ``part_tokens``, and
-                ``text``, ``lines``, ``data``, ``tool_call_id``, ``status``, ``path``, ``artifact_refs``, ``content_type``).
+                ``text``, ``lines``, ``data``, ``tool_call_id``, ``status``, ``path``, ``artifact_refs``,
+                ``content_type``).
         """
         rows = placed.to_dicts()
         called = {row["tool_call_id"] for row in rows if row["part_type"] == PartType.TOOL_CALL}
@@ -156,8 +157,7 @@ class PieceMaker:
 
 
 def content_of(row: dict[str, Any]) -> str:
-    """The content of a part, as its tokens were counted: its text, or else its data; what only an artifact holds is
-    a note of it."""
+    """The content of a part as its tokens were counted: its text, or else its data, or a note of its artifacts."""
     if row["text"] is not None:
         return str(row["text"])
     if row["data"] is not None:
@@ -166,9 +166,7 @@ def content_of(row: dict[str, Any]) -> str:
     return f"[{row['content_type'] or 'content'}: artifact {', '.join(refs)}]" if refs else ""
 
 
-def _form_of(
-    row: dict[str, Any], kind: MessageKind, trust: TrustLevel, *, call_is_open: bool
-) -> tuple[Form, LlmRole]:
+def _form_of(row: dict[str, Any], kind: MessageKind, trust: TrustLevel, *, call_is_open: bool) -> tuple[Form, LlmRole]:
     is_call = row["part_type"] == PartType.TOOL_CALL
     role = provider_role(kind, trust, _ALL_ROLES, call_is_open=call_is_open)
     if is_call:

@@ -39,5 +39,5 @@ class Supplied:
     memory: bool | None = None
     repository_map: bool | None = None
     model: str | None = None
-    options: LlmRequestOptions = LlmRequestOptions()
+    options: LlmRequestOptions = field(default_factory=LlmRequestOptions)
     nonce: str | None = None

@@ -122,10 +122,10 @@ def _reason(
         return ToolReason.DENIED
     if tool in approved:
         return ToolReason.APPROVED
-    if permission is ToolPermission.NEEDS_APPROVAL:
-        return ToolReason.NEEDS_APPROVAL
-    if levels.index(risk) > levels.index(profile.risk_class):
-        return ToolReason.TOO_RISKY
-    if is_suspicious and risk in (RiskClass.HIGH, RiskClass.CRITICAL):
-        return ToolReason.UNTRUSTED_INSTRUCTIONS
-    return ToolReason.ALLOWED
+    harms = risk in (RiskClass.HIGH, RiskClass.CRITICAL)
+    objections = {
+        ToolReason.NEEDS_APPROVAL: permission is ToolPermission.NEEDS_APPROVAL,
+        ToolReason.TOO_RISKY: levels.index(risk) > levels.index(profile.risk_class),
+        ToolReason.UNTRUSTED_INSTRUCTIONS: is_suspicious and harms,
+    }
+    return next((reason for reason, holds in objections.items() if holds), ToolReason.ALLOWED)

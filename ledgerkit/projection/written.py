@@ -1,5 +1,6 @@
-"""Sections that no part of the ledger is: policy, profile, contract, memory, map. Each a list of lines, most needed
-first, so that a small budget cuts the end and says how much it cut.
+"""Sections that no part of the ledger is: policy, profile, contract, memory, map.
+
+One rule: each is a list of lines, the most needed first, so that a small budget cuts the end and says how much it cut.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def policies(supplied: Supplied) -> list[Written]:
         (ContextSection.ORG_POLICY, TrustLevel.ORG_TRUSTED, supplied.org_policy),
     )
     return [
-        Written(section, trust, tuple(text.splitlines()), "caller") for section, trust, text in given if text is not None
+        Written(section, trust, tuple(text.splitlines()), "caller")
+        for section, trust, text in given
+        if text is not None
     ]
 
 

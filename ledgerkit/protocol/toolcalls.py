@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Final, cast
 
 from ledgerkit.errors import ProtocolError
 from ledgerkit.protocol.model import Identifier, Model, Time
 from ledgerkit.protocol.vocabulary import ToolStatus
+
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def canonical_json(value: object) -> str:
@@ -27,7 +29,7 @@ def canonical_json(value: object) -> str:
         '{"a":["é",null],"b":1}'
     """
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = _CANONICAL.encode(value)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         hint = "Arguments are JSON; replace lone surrogates with replace_lone_surrogates()."

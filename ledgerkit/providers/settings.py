@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
 
 from ledgerkit.protocol.capabilities import ProviderCapabilities, ProviderInterface
 from ledgerkit.protocol.requests import LlmRequest
-from ledgerkit.protocol.responses import ResponseContract
 from ledgerkit.providers.aliases import hashed_name, safe_name
 from ledgerkit.providers.notes import Note, NoteKind
 from ledgerkit.providers.schemas import strict_schema
@@ -23,11 +23,10 @@ _CACHE_KEY: Final = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _OPENAI: Final = frozenset({ProviderInterface.OPENAI_RESPONSES, ProviderInterface.OPENAI_CHAT})
 
 
-def left_out(name: str, value: object, notes: list[Note]) -> None:
+def left_out(name: str, value: JsonValue, notes: list[Note]) -> None:
     """Notes an option that an interface does not take, if it was set at all."""
-    if value is not None and value != ():
-        shown = json_text(list(value)) if isinstance(value, tuple) else json_text(value)  # pyright: ignore
-        notes.append(Note(NoteKind.OPTION_LEFT_OUT, f"options.{name}", shown))
+    if value is not None and value != []:
+        notes.append(Note(NoteKind.OPTION_LEFT_OUT, f"options.{name}", json_text(value)))
 
 
 def temperature(request: LlmRequest, notes: list[Note]) -> float | None:
@@ -79,23 +78,29 @@ def cache_key(request: LlmRequest, capabilities: ProviderCapabilities, notes: li
     return key
 
 
-def contract_name(contract: ResponseContract) -> str:
+@dataclass(frozen=True, slots=True)
+class Enforced:
+    """The form that an interface holds an answer to."""
+
+    name: str
     """The contract's name in the letters that interfaces allow."""
-    return safe_name(contract.name) or hashed_name(contract.name)
+    schema: dict[str, JsonValue]
+    is_strict: bool
 
 
-def answer_schema(
+def enforced(
     request: LlmRequest, capabilities: ProviderCapabilities, notes: list[Note], *, always_strict: bool
-) -> tuple[dict[str, JsonValue], bool] | None:
-    """The schema to enforce, and whether strictly; ``None`` where there is no contract or nothing enforces it."""
+) -> Enforced | None:
+    """The form to enforce; ``None`` where there is no contract or the interface may not enforce one."""
     contract = request.response_contract
     if contract is None:
         return None
     if not capabilities.structured_output:
         notes.append(Note(NoteKind.CONTRACT_NOT_ENFORCED, "response_contract", contract.name))
         return None
+    name = safe_name(contract.name) or hashed_name(contract.name)
     if not (contract.is_strict or always_strict):
-        return contract.answer_schema, False
+        return Enforced(name, contract.answer_schema, is_strict=False)
     schema, changes = strict_schema(contract.answer_schema, "response_contract.answer_schema")
     notes += changes
-    return schema, True
+    return Enforced(name, schema, is_strict=True)

@@ -88,6 +88,7 @@ class Database:
         self._is_closed = False
         self._connection = _sandboxed(layout)
         self._derived = Derived(layout, self)
+        self._kept: tuple[object, dict[str, pl.DataFrame]] = (None, {})
 
     def query(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """Runs one query of a user.
@@ -113,6 +114,23 @@ class Database:
         """Runs one of ledgerkit's own queries (they may use the internal views)."""
         self.refresh()
         return self._run(sql, parameters, self.refresh)
+
+    def kept(self, sql: str) -> pl.DataFrame:
+        """The answer of one of ledgerkit's own queries; asked again, it is not looked up again before it may differ."""
+        with self._store.mutex:
+            self.refresh()
+            if self._kept[0] is not self._shown:
+                self._kept = (self._shown, {})
+            answers = self._kept[1]
+        if sql not in answers:
+            answers[sql] = self._run(sql, None, self.refresh)
+        return answers[sql]
+
+    def state(self) -> object:
+        """What the views show now: equal for as long as nothing was written."""
+        with self._store.mutex:
+            self.refresh()
+            return self._shown
 
     def sealed(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """The same over the ``sealed_`` views only: what is committed, without what stands in journals."""

@@ -15,8 +15,10 @@ _CACHED: Final = "(metadata->'$.cached_usage')"
 _LAST: Final = "(data->'$.last')"
 
 USAGE_EXPLAINED: Final = f"""
-    with counting as (
-        select call_id, run_id, message_id, source_file, source_line from usage_rows where billed
+    with counted as (
+        select *, any_value({{'message_id': message_id, 'run_id': run_id, 'source_file': source_file,
+            'source_line': source_line}}) filter (billed) over (partition by call_id) as c
+        from usage_rows
     ), calls as (
         select u.session_id, u.run_id, u.sequence_no, u.message_id, u.created_at, call_id, model, provider,
             service_tier, {_FIGURES}, reported_cost, billed,
@@ -27,8 +29,7 @@ USAGE_EXPLAINED: Final = f"""
                 when r.relation = 'fork' then 'replay' else 'copy' end as reason,
             c.message_id as counts_message_id, c.run_id as counts_run_id, c.source_file as counts_source_file,
             c.source_line as counts_source_line, u.source_file, u.source_line
-        from usage_rows u left join counting c using (call_id)
-            left join latest_runs r on r.session_id = u.session_id and r.run_id = u.run_id
+        from counted u left join latest_runs r on r.session_id = u.session_id and r.run_id = u.run_id
     ), notes as (
         select *, {_LAST} as last, last_value(if(input_tokens is null, null,
             {{'message_id': message_id, 'source_file': source_file, 'source_line': source_line}}) ignore nulls) over (

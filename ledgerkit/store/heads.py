@@ -59,12 +59,12 @@ def checkpoint(storage: Storage, *, now: datetime, appended: Mapping[str, Append
         now: Time of the checkpoint.
         appended: What the caller's commit has put at the end of the trees, by table.
     """
-    at_hand = appended or {}
     row = _last(storage)
     messages, runs = _tree(row, "tree_size", "frontier"), _tree(row, "runs_size", "runs_frontier")
     before = (messages.size, runs.size)
-    messages.extend(_leaves(storage, "history", "leaf_hash", messages.size, at_hand.get("history")))
-    runs.extend(_leaves(storage, "runs", "row_hash", runs.size, at_hand.get("runs")))
+    for tree, table, column in ((messages, "history", "leaf_hash"), (runs, "runs", "row_hash")):
+        leaves = None if appended is None else _at_hand(appended.get(table), tree.size, storage.store.size(table))
+        tree.extend((_leaves(storage, table, column, tree.size) if leaves is None else leaves).to_list())
     if row is not None and before == (messages.size, runs.size):
         return checkpoint_of(storage.layout.origin, row)
     made = Checkpoint(
@@ -86,14 +86,17 @@ def checkpoint(storage: Storage, *, now: datetime, appended: Mapping[str, Append
     return made
 
 
-def _leaves(storage: Storage, table: str, column: str, begin: int, appended: Appended | None) -> pl.Series:
-    """The leaves of a table from a place on, in their order. Files that end before it are left closed.
+def _at_hand(appended: Appended | None, begin: int, size: int) -> pl.Series | None:
+    """The leaves from a place up to the end of a tree, if a commit that was just made has them all."""
+    if begin == size:
+        return pl.Series(dtype=tables.BYTES)
+    if appended is None or appended.begin != begin or begin + len(appended.hashes) != size:
+        return None
+    return appended.hashes
 
-    The lock is held: what a commit has put at the end ends the tree.
-    """
-    size = storage.store.size(table)
-    if begin == size or (appended is not None and (appended.begin, begin + len(appended.hashes)) == (begin, size)):
-        return appended.hashes if appended is not None and begin < size else pl.Series(dtype=tables.BYTES)
+
+def _leaves(storage: Storage, table: str, column: str, begin: int) -> pl.Series:
+    """The leaves of a table from a place on, in their order. Files that end before it are left closed."""
     found = [pl.DataFrame(schema={"leaf_index": tables.INT, column: tables.BYTES})]
     for file in storage.store.live_files(table):
         end = file.ranges.get("leaf_index", (None, None))[1]

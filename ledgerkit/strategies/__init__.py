@@ -13,6 +13,7 @@ from ledgerkit.strategies.eligibility import Absence
 from ledgerkit.strategies.excerpts import HeadTail, excerpt_text
 from ledgerkit.strategies.frames import RunFrames
 from ledgerkit.strategies.measures import Measures, measure
+from ledgerkit.strategies.naming import parse_strategy
 from ledgerkit.strategies.needed import EvidenceFirst
 from ledgerkit.strategies.observations import LastObservations
 from ledgerkit.strategies.parts import reference_text, run_frames
@@ -49,6 +50,7 @@ __all__ = [
     "excerpt_text",
     "measure",
     "merge_equal",
+    "parse_strategy",
     "project",
     "reference_text",
     "run_frames",

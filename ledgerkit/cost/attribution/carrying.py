@@ -22,8 +22,17 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class _Edges:
-    """Edges within contexts, by slot: shape (edges,) each."""
+class Edges:
+    """Edges within contexts, by slot: shape (edges,) each.
+
+    Attributes:
+        call: The call.
+        slot: Its slot.
+        step: How much more each token before the edge costs.
+        position: Position of the placement that the edge goes through, or begins.
+        offset: Tokens of it that lie before the edge.
+        row: Its row.
+    """
 
     call: Ints
     slot: Ints
@@ -58,7 +67,7 @@ class Carrying:
         start, end, position, tokens = standing.start, standing.end, standing.position, standing.tokens
         if rows is not None:
             start, end, position, tokens = start[rows], end[rows], position[rows], tokens[rows]
-        edges = self._edges
+        edges = self.edges
         taken = np.arange(edges.call.size) if calls is None else np.flatnonzero(calls[edges.call])
         slot, step, place = edges.slot[taken], edges.step[taken], edges.position[taken]
         left, right = (np.searchsorted(slot, at, side="left") for at in (start, end))
@@ -86,8 +95,9 @@ class Carrying:
         return running(base)[np.searchsorted(self.slots, np.arange(self.standing.grid.size + 1), side="left")]
 
     @cached_property
-    def _edges(self) -> _Edges:
+    def edges(self) -> Edges:
+        """Where what tokens cost changes within a context."""
         call, number = np.nonzero(self.charged.steps)
         slot, edge = self.slots[call], self.charged.edges[call, number]
         position, offset, row = self.standing.locate(slot, edge)
-        return _Edges(call, slot, self.charged.steps[call, number], position, offset, row)
+        return Edges(call, slot, self.charged.steps[call, number], position, offset, row)

@@ -49,7 +49,7 @@ LABELS: Final = (*PART_LABELS, *RUN_LABELS, *CALL_LABELS)
 DOLLARS: Final = pl.Decimal(38, 12)
 """US dollars in whole pico-dollars."""
 
-_ONE_PICO: Final = Decimal("0.000000000001")
+ONE_PICO: Final = Decimal("0.000000000001")
 _COUNTS: Final = ("parts", "tokens", "carried_calls")
 _MONEY: Final = ("carrying_cost", "creation_cost", "cost", "scaled_cost")
 _AMOUNTS: Final = (*_COUNTS, "carrying_pico", "scaled_pico", "creation_pico", "line_pico")
@@ -115,7 +115,7 @@ def _in_dollars(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return rows.select(
         *keys,
         *_COUNTS,
-        *((pico.cast(pl.Decimal(38, 0)) * pl.lit(_ONE_PICO)).cast(DOLLARS).alias(name) for name, pico in money.items()),
+        *((pico.cast(pl.Decimal(38, 0)) * pl.lit(ONE_PICO)).cast(DOLLARS).alias(name) for name, pico in money.items()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledgerkit.extract.claims.arguments import SPEAKING_LINES, SPEAKING_TOOLS, spoken_parts
 from ledgerkit.extract.claims.frame import SPEAKING_KINDS, claims_frame, read_claims
 from ledgerkit.extract.claims.model import (
     ANY_CHECK,
@@ -20,10 +21,13 @@ __all__ = [
     "EXTRACTOR_VERSION",
     "PREVIOUS_CHECK",
     "SPEAKING_KINDS",
+    "SPEAKING_LINES",
+    "SPEAKING_TOOLS",
     "Claim",
     "ClaimClass",
     "Polarity",
     "Scope",
     "claims_frame",
     "read_claims",
+    "spoken_parts",
 ]

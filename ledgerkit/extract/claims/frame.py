@@ -8,6 +8,7 @@ from typing import Final
 
 import polars as pl
 
+from ledgerkit.extract.claims.arguments import spoken_parts
 from ledgerkit.extract.claims.changes import count_claims, file_claims
 from ledgerkit.extract.claims.checks import verdict_claims
 from ledgerkit.extract.claims.deeds import absence_claims, command_claims, done_claims
@@ -77,17 +78,23 @@ def claims_frame(parts: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         One row a claim, in the order of the messages; columns as in ``CLAIM_SCHEMA``. Only parts that a model wrote
-        are read: answers, summaries of its reasoning, and summaries of runs. Code blocks, quotations, plans,
+        are read: answers, summaries of its reasoning, summaries of runs, and, where the columns ``data``,
+        ``part_type``, ``tool_name`` and ``tool_call_id`` are there, messages of commits and pull requests and the last
+        words of tools that end a run. Code blocks, quotations, plans,
         questions, conditions, denials and reports about others hold no claims.
     """
-    speaking = parts.lazy().filter(
-        pl.col("kind").is_in(SPEAKING_KINDS),
-        pl.col("part_trust_level") == "MODEL_GENERATED",
-        pl.col("text").str.contains(_MAY_CLAIM),
-        # The title of a session is a summary too, but says nothing at a place of the run.
-        (pl.col("kind") != "RUN_SUMMARY") | pl.col("text").str.contains(r"[.!?](?:\s|$)|\n"),
+    speaking = (
+        spoken_parts(parts)
+        .lazy()
+        .filter(
+            pl.col("kind").is_in(SPEAKING_KINDS),
+            pl.col("part_trust_level") == "MODEL_GENERATED",
+            pl.col("text").str.contains(_MAY_CLAIM),
+            # The title of a session is a summary too, but says nothing at a place of the run.
+            (pl.col("kind") != "RUN_SUMMARY") | pl.col("text").str.contains(r"[.!?](?:\s|$)|\n"),
+        )
     )
-    keys = ["session_id", "run_id", "message_id", "sequence_no", "part_index", "step"]
+    keys = ["session_id", "run_id", "message_id", "sequence_no", "part_index", "tool_call_id", "step"]
     candidates = speaking.select(*keys, whole="text").collect()
     distinct = candidates.select("whole").unique(maintain_order=True)
     rows = [(whole, *_row(one)) for whole in distinct["whole"] for one in read_claims(whole)]

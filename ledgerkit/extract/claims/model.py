@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-EXTRACTOR_VERSION: Final = 1
+EXTRACTOR_VERSION: Final = 2
 """Raised whenever the same parts would give other rows."""
 ANY_CHECK: Final = "any"
 """Subject of a verdict about checks of whatever kind (``All checks pass.``)."""
@@ -59,6 +59,7 @@ CLAIM_SCHEMA: Final = {
     "message_id": pl.String,
     "sequence_no": pl.Int64,
     "part_index": pl.Int32,
+    "tool_call_id": pl.String,
     "step": pl.Int32,
     "start": pl.Int64,
     "end": pl.Int64,
@@ -72,7 +73,8 @@ CLAIM_SCHEMA: Final = {
     "commands": pl.List(pl.String),
     "extractor_version": pl.Int32,
 }
-"""The columns of claims. ``start`` and ``end`` count characters of the part's text; ``text`` is what stands there."""
+"""The columns of claims. ``start`` and ``end`` count characters of the part's text; ``text`` is what stands there.
+Where the words stand in the arguments of a tool call, ``tool_call_id`` names it, and places count in these words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +20,7 @@ _KEPT: Final = (
     *("isMeta", "isCompactSummary", "isApiErrorMessage", "apiErrorStatus", "isAbortedMidStream", "toolDenialKind"),
     *("sourceToolUseID", "interruptedMessageId", "supersedesUuids", "attributionSkill", "attributionAgent"),
 )
+_KEPT_NAMES: Final = frozenset(_KEPT)
 
 
 def shape_problem(record: JsonObject) -> str | None:
@@ -47,28 +49,40 @@ def envelope_of(record: JsonObject, item: Line) -> RecordDraft:
     attachment = record.get("attachment")
     if is_object(attachment):
         subtype = attachment.get("type")
-    agent = record.get("agentId") if isinstance(record.get("agentId"), str) else None
+    agent, native_id = record.get("agentId"), record.get("uuid")
+    agent = agent if isinstance(agent, str) else None
     sidechain = record.get("isSidechain") is True
-    session = record.get("sessionId")
     return RecordDraft(
         line=item.number,
         offset=item.offset,
         record_type=f"{kind}/{subtype}" if isinstance(subtype, str) else str(kind),
         digest=_digest(record),
-        session=session if isinstance(session, str) and session else None,
-        native_id=record.get("uuid") if isinstance(record.get("uuid"), str) else None,
+        session=nonempty_text(record.get("sessionId")),
+        native_id=native_id if isinstance(native_id, str) else None,
         parent=nonempty_text(record.get("parentUuid")) or nonempty_text(record.get("logicalParentUuid")),
         run_key=_run_key(record, agent, sidechain=sidechain),
         relation=_relation(agent, sidechain=sidechain),
         created_at=_time(record.get("timestamp")) or _snapshot_time(record),
-        facts=RunFacts(
-            working_directory=nonempty_text(record.get("cwd")),
-            branch=nonempty_text(record.get("gitBranch")),
-            repository=nonempty_text(record.get("prRepository")),
-            agent_version=nonempty_text(record.get("version")),
-            title=nonempty_text(record.get("customTitle")) or nonempty_text(record.get("aiTitle")),
-        ),
+        facts=_facts(record),
     )
+
+
+def _facts(record: JsonObject) -> RunFacts:
+    """What a record says of its run: one object for all records that say the same, as most of a session do."""
+    return _same_facts(
+        nonempty_text(record.get("cwd")),
+        nonempty_text(record.get("gitBranch")),
+        nonempty_text(record.get("prRepository")),
+        nonempty_text(record.get("version")),
+        nonempty_text(record.get("customTitle")) or nonempty_text(record.get("aiTitle")),
+    )
+
+
+@lru_cache(maxsize=64)
+def _same_facts(
+    directory: str | None, branch: str | None, repository: str | None, version: str | None, title: str | None
+) -> RunFacts:
+    return RunFacts(directory, branch, repository, version, title)
 
 
 def _run_key(record: JsonObject, agent: str | None, *, sidechain: bool) -> str | None:
@@ -88,7 +102,8 @@ def _relation(agent: str | None, *, sidechain: bool) -> RunRelation | None:
 
 def kept_envelope(record: JsonObject) -> JsonObject:
     """The fields of an envelope that no column holds and that may matter to somebody."""
-    kept = {k: v for k in _KEPT if k in record and (v := record[k]) not in (None, "", [], {}, False)}
+    there = _KEPT_NAMES.intersection(record)
+    kept = {k: v for k in _KEPT if k in there and (v := record[k]) not in (None, "", [], {}, False)} if there else {}
     message = record.get("message")
     if is_object(message):
         if message.get("stop_reason"):

@@ -138,7 +138,23 @@ def _by_program(name: str, values: Sequence[str]) -> Iterator[tuple[str, str]]:
     elif name in ("touch", "tee", "truncate") or (name == "create" and len(operands) == 1):
         yield from ((path, "create") for path in operands)
     elif name == "sed" and any(_IN_PLACE.fullmatch(value) for value in values[1:]):
-        yield from ((path, "modify") for path in operands[(0 if "-e" in values else 1) :])
+        yield from ((path, "modify") for path in _edited(values[1:]))
+
+
+def _edited(words: Sequence[str]) -> Iterator[str]:
+    """The files behind the script of a ``sed -i``; on a Mac an empty suffix stands before it."""
+    has_script = False
+    given = iter(words)
+    for word in given:
+        if word in ("-e", "-f", "--expression", "--file"):
+            next(given, None)
+            has_script = True
+        elif word.startswith(("-e", "-f", "--expression=", "--file=")):
+            has_script = True
+        elif word and not word.startswith("-"):
+            if has_script:
+                yield word
+            has_script = True
 
 
 def _git(values: Sequence[str]) -> tuple[str, list[str]]:

@@ -11,8 +11,8 @@ from ledgerkit.memory.rulings import CONTRADICTED, SUPPORTED, UNSUPPORTED, cases
 from ledgerkit.protocol.vocabulary import TrustLevel
 
 _QUOTE: Final = '["“`]([^"”`\n]{8,})["”`]'
-_NUMBER: Final = r"(?:^|[^\w.])([-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?\d+(?:\.\d+)?)\s*(%)?"
-_IDENTIFIER: Final = (
+NUMBER: Final = r"(?:^|[^\w.])([-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?\d+(?:\.\d+)?)\s*(%)?"
+IDENTIFIER: Final = (
     r"(?:[\w.@~-]+/)+[\w.@-]+|\b[\w-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|kt|rb|c|h|cpp|cs|toml|ya?ml|json|md|sql|sh|ex|exs|xml)\b|"
     r"\b[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)+(?:\(\))?|\b[0-9a-f]{7,40}\b|\bv?\d+\.\d+(?:\.\d+)+[\w.-]*|\b[a-z]+_[a-z_0-9]+\b"
 )
@@ -25,7 +25,8 @@ _STOP_WORDS: Final = list(
         "as by at from all any has have had need needs should will user users run code not no do does"
     )
 )
-_OVERLAP: Final = 0.6
+OVERLAP: Final = 0.6
+"""Share of the words of a sentence that must come back where it is told in other words."""
 _UNTRUSTED: Final = (
     TrustLevel.MODEL_GENERATED.value, TrustLevel.REPOSITORY_UNTRUSTED.value,
     TrustLevel.NETWORK_UNTRUSTED.value, TrustLevel.UNKNOWN.value,
@@ -81,7 +82,7 @@ def r8_number_match(cited: pl.DataFrame) -> pl.DataFrame:
         cited: ``claim_id``, ``text``, ``ref``, ``ref_text``.
     """
     rows = _together(cited).with_columns(
-        said=_numbers(pl.col("cited_text")), numbers=_numbers(pl.col("text").str.replace_all(_IDENTIFIER, " "))
+        said=numbers_in(pl.col("cited_text")), numbers=numbers_in(pl.col("text").str.replace_all(IDENTIFIER, " "))
     )
     items = (
         rows.select("claim_id", "numbers", "said")
@@ -114,9 +115,10 @@ def r8_number_match(cited: pl.DataFrame) -> pl.DataFrame:
     return _said(joined, "R8", UNSUPPORTED, "numbers")
 
 
-def _numbers(text: pl.Expr) -> pl.Expr:
+def numbers_in(text: pl.Expr) -> pl.Expr:
+    """The numbers of a text."""
     plain = pl.element().str.replace_all(r"[^\d.+-]", "").str.strip_chars_end(".")
-    return text.str.extract_all(_NUMBER).list.eval(plain.cast(pl.Float64, strict=False)).list.drop_nulls()
+    return text.str.extract_all(NUMBER).list.eval(plain.cast(pl.Float64, strict=False)).list.drop_nulls()
 
 
 def r9_ident_match(cited: pl.DataFrame) -> pl.DataFrame:
@@ -125,7 +127,7 @@ def r9_ident_match(cited: pl.DataFrame) -> pl.DataFrame:
     Args:
         cited: ``claim_id``, ``text``, ``ref``, ``ref_text``.
     """
-    names = pl.col("text").str.extract_all(_IDENTIFIER).list.unique(maintain_order=True)
+    names = pl.col("text").str.extract_all(IDENTIFIER).list.unique(maintain_order=True)
     found = pl.col("cited_text").str.contains(pl.col("wanted").str.strip_suffix("()"), literal=True)
     return _said(_missing(_together(cited), names, found), "R9", UNSUPPORTED, "names")
 
@@ -139,7 +141,8 @@ def _said(rows: pl.DataFrame, rule: str, failed: str, what: str) -> pl.DataFrame
     return rulings(rows, rule, cases((complete, SUPPORTED), otherwise=failed), why)
 
 
-def _content_words(text: pl.Expr) -> pl.Expr:
+def content_words(text: pl.Expr) -> pl.Expr:
+    """The words of a text that carry it, in lower case."""
     found = text.str.to_lowercase().str.extract_all(r"[a-z0-9_./-]{2,}")
     return found.list.set_difference(pl.lit(_STOP_WORDS))
 
@@ -153,21 +156,19 @@ def r15_no_invented_requirement(cited: pl.DataFrame) -> pl.DataFrame:
     rows = cited.filter((pl.col("claim_kind") == "user_requirement") | pl.col("text").str.contains(_MODAL))
     from_owner = pl.col("ref_kind").is_in(["user", "contract"]).fill_null(value=False)
     shared = (
-        _content_words(pl.col("text"))
-        .list.set_intersection(_content_words(pl.col("ref_text").fill_null("")))
-        .list.len()
+        content_words(pl.col("text")).list.set_intersection(content_words(pl.col("ref_text").fill_null(""))).list.len()
     )
     same_sense = pl.col("text").str.contains(_DENIAL) == pl.col("ref_text").str.contains(_DENIAL)
     best = (
         rows.with_columns(
-            overlap=pl.when(from_owner).then(shared / _content_words(pl.col("text")).list.len().clip(1)).otherwise(0.0),
+            overlap=pl.when(from_owner).then(shared / content_words(pl.col("text")).list.len().clip(1)).otherwise(0.0),
             same_sense=same_sense,
         )
         .sort("claim_id", "overlap", descending=[False, True])
         .group_by("claim_id", maintain_order=True)
         .agg(pl.col("overlap", "same_sense").first(), evidence=pl.col("ref").drop_nulls())
     )
-    required = pl.col("overlap") >= _OVERLAP
+    required = pl.col("overlap") >= OVERLAP
     outcome = cases((required & pl.col("same_sense"), SUPPORTED), (required, CONTRADICTED), otherwise=UNSUPPORTED)
     why = sentences(
         (required & pl.col("same_sense"), "A user or a contract requires it."),

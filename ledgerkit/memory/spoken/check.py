@@ -6,8 +6,10 @@ from typing import Final
 
 import polars as pl
 
-from ledgerkit.extract.claims import CLAIM_SCHEMA
+from ledgerkit.extract.claims import CLAIM_SCHEMA, spoken_parts
 from ledgerkit.memory.evidence import calls_frame, changes_frame, checks_frame
+from ledgerkit.memory.evidence.calls import references
+from ledgerkit.memory.evidence.linked import with_linked
 from ledgerkit.memory.rules.references import r3_ref_visible
 from ledgerkit.memory.rulings import decide
 from ledgerkit.memory.spoken.deeds import rule_on_absence, rule_on_commands, rule_on_done
@@ -39,7 +41,7 @@ _RULE_ON: Final = (
 )
 
 
-def check_claims(
+def check_claims(  # noqa: PLR0913 - each frame is one thing that a caller may know
     claims: pl.DataFrame,
     tool_calls: pl.DataFrame,
     verifier_results: pl.DataFrame,
@@ -48,6 +50,7 @@ def check_claims(
     texts: pl.DataFrame | None = None,
     continued: pl.DataFrame | None = None,
     placements: pl.DataFrame | None = None,
+    links: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Holds claims against what is recorded of their runs.
 
@@ -62,21 +65,28 @@ def check_claims(
             fork, or a summary of an earlier context). Their missing evidence makes a claim unverified, not unsupported.
         placements: What stood in which context (``run_id, part_id, from_step, to_step``), with ``reference`` of the
             tool call that a part belongs to: evidence that the model had not seen makes a claim unverified.
+        links: Runs whose evidence counts in others (``memory.evidence.linked.LINK_SCHEMA``); their calls, results and
+            changes must be given, too.
 
     Returns:
         One row a claim, in the order of the claims; columns as in ``CHECKED_SCHEMA``. ``supported`` says that the
         record agrees, never that the code is right.
     """
     calls = calls_frame(tool_calls)
-    evidence = Evidence(calls, changes_frame(calls, file_changes), checks_frame(verifier_results, calls))
+    checks, changes = checks_frame(verifier_results, calls), changes_frame(calls, file_changes)
+    if links is not None and links.height:
+        checks, changes = with_linked(checks, changes, links)
+    evidence = Evidence(calls, changes, checks)
     rows = _prepared(claims, calls, texts, continued)
     found = [rule(rows, evidence) for rule in _RULE_ON]
     if placements is not None:
         found.append(_unseen(rows, pl.concat(found), placements))
     decided = decide(pl.concat(found))
-    place = pl.format("message:{}#c{}-{}", "message_id", "start", "end")
+    in_call = references(rows["tool_call_id"]).rename({"reference": "of_call"})
+    place = pl.coalesce("of_call", pl.format("message:{}#c{}-{}", "message_id", "start", "end"))
     return (
         rows.join(decided, on="claim_id", how="left", maintain_order="left")
+        .join(in_call, on="tool_call_id", how="left", maintain_order="left")
         .with_columns(place=place)
         .rename({"claim_scope": "scope"})
         .select(pl.col(name).cast(dtype) for name, dtype in CHECKED_SCHEMA.items())
@@ -106,7 +116,7 @@ def _prepared(
         rows = rows.with_columns(whole_text=pl.lit(None, pl.String))
     else:
         keys = ["run_id", "message_id", "part_index"]
-        whole = texts.select(*keys, whole_text="text").unique(keys, keep="first", maintain_order=True)
+        whole = spoken_parts(texts).select(*keys, whole_text="text").unique(keys, keep="first", maintain_order=True)
         rows = rows.join(whole, on=keys, how="left", maintain_order="left")
     if continued is None:
         return rows.with_columns(has_past=pl.lit(value=False))
@@ -122,7 +132,7 @@ def _prepared(
 
 
 def _unseen(rows: pl.DataFrame, found: pl.DataFrame, placements: pl.DataFrame) -> pl.DataFrame:
-    """R3: the evidence that a ruling looked at stood in the context of the step that made the claim."""
+    """R3: something of the evidence that rulings looked at stood in the context of the step that made the claim."""
     looked_at = (
         found.select("claim_id", ref="evidence")
         .explode("ref", empty_as_null=True)
@@ -134,9 +144,6 @@ def _unseen(rows: pl.DataFrame, found: pl.DataFrame, placements: pl.DataFrame) -
         rows.select("claim_id", "run_id", "step"), on="claim_id", how="inner", maintain_order="left"
     ).join(parts, left_on=["run_id", "ref"], right_on=["run_id", "reference"], how="inner", maintain_order="left")
     ruled = r3_ref_visible(cited, placements)
-    seen = ruled.filter(pl.col("outcome") == "supported").select("claim_id", "evidence").unique()
-    return (
-        ruled.join(seen.with_columns(is_seen=pl.lit(value=True)), on=["claim_id", "evidence"], how="left")
-        .filter(pl.col("is_seen").is_null() | (pl.col("outcome") == "supported"))
-        .drop("is_seen")
-    )
+    seen = ruled.filter(pl.col("outcome") == "supported").select("claim_id").unique()
+    # One thing that it saw is enough: the rest says the same.
+    return ruled.join(seen, on="claim_id", how="anti", maintain_order="left")

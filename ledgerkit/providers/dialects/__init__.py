@@ -1,1 +1,1 @@
-"""One small module per interface: a conversation and a toolbox in, the body of a request out. No rule stands here twice."""
+"""One small module per interface: a conversation and a toolbox in, the body of a request out."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pydantic import JsonValue
-
 from ledgerkit.protocol.requests import ToolChoiceMode
 from ledgerkit.protocol.vocabulary import LlmRole
 from ledgerkit.providers import settings
 from ledgerkit.providers.aliases import ToolAliases
 from ledgerkit.providers.dialects.parcel import Parcel
 from ledgerkit.providers.notes import Note, NoteKind
-from ledgerkit.providers.told import Told, json_text, joined, told
+from ledgerkit.providers.told import Told, joined, json_text, told
 from ledgerkit.providers.tools import Declared
 from ledgerkit.providers.turns import Called, Said, Turn
 
@@ -30,8 +28,7 @@ def render_chat(parcel: Parcel) -> dict[str, object]:
         if (choice := _choice(parcel)) is not None:
             body["tool_choice"] = choice
     put(body, "parallel_tool_calls", parallel(parcel))
-    if (enforced := settings.answer_schema(request, parcel.capabilities, notes, always_strict=False)) is not None:
-        body["response_format"] = _response_format(parcel, *enforced)
+    put(body, "response_format", response_format(parcel))
     put(body, "max_completion_tokens", options.max_output_tokens)
     put(body, "temperature", settings.temperature(request, notes))
     put(body, "top_p", options.top_p)
@@ -81,16 +78,20 @@ def left_behind(pieces: Sequence[Said | Called], notes: list[Note]) -> None:
 
 def _messages(parcel: Parcel) -> list[dict[str, object]]:
     role = LlmRole.DEVELOPER if parcel.capabilities.supports(LlmRole.DEVELOPER) else LlmRole.SYSTEM
-    messages: list[dict[str, object]] = [{"role": role.value, "content": said.text} for said in parcel.conversation.head]
+    head = parcel.conversation.head
+    messages: list[dict[str, object]] = [{"role": role.value, "content": said.text} for said in head]
     for turn in parcel.conversation.turns:
         left_behind((*turn.texts, *turn.calls), parcel.notes)
         if turn.results:
-            messages += [
-                {"role": "tool", "tool_call_id": result.call_id, "content": result.text} for result in turn.results
-            ]
+            messages += tool_messages(turn)
         else:
             messages.append(_message(turn, parcel.aliases))
     return messages
+
+
+def tool_messages(turn: Turn) -> list[dict[str, object]]:
+    """One message for each result."""
+    return [{"role": "tool", "tool_call_id": result.call_id, "content": result.text} for result in turn.results]
 
 
 def _message(turn: Turn, aliases: ToolAliases) -> dict[str, object]:
@@ -127,7 +128,12 @@ def _choice(parcel: Parcel) -> object:
     return None if choice.mode is ToolChoiceMode.AUTO else choice.mode.value
 
 
-def _response_format(parcel: Parcel, schema: dict[str, JsonValue], is_strict: bool) -> dict[str, object]:  # noqa: FBT001
-    contract = parcel.request.response_contract
-    name = settings.contract_name(contract) if contract is not None else "answer"
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": is_strict}}
+def response_format(parcel: Parcel) -> dict[str, object] | None:
+    """The form of the answer, where the interface enforces one."""
+    form = settings.enforced(parcel.request, parcel.capabilities, parcel.notes, always_strict=False)
+    if form is None:
+        return None
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": form.name, "schema": form.schema, "strict": form.is_strict},
+    }

@@ -15,9 +15,10 @@ from ledgerkit.providers.dialects.chat import (
     joined_texts,
     left_behind,
     put,
+    response_format,
+    tool_messages,
 )
 from ledgerkit.providers.dialects.parcel import Parcel
-from ledgerkit.providers.schemas import strict_schema
 from ledgerkit.providers.tools import not_expressed
 
 
@@ -30,11 +31,7 @@ def render_local(parcel: Parcel) -> dict[str, object]:
         if (choice := _choice(parcel)) is not None:
             body["tool_choice"] = choice
     settings.left_out("parallel_tool_calls", options.parallel_tool_calls, notes)
-    if (enforced := settings.answer_schema(request, parcel.capabilities, notes, always_strict=True)) is not None:
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": enforced[0], "strict": True},
-        }
+    put(body, "response_format", response_format(parcel))
     put(body, "max_tokens", options.max_output_tokens)
     put(body, "temperature", settings.temperature(request, notes))
     put(body, "top_p", options.top_p)
@@ -51,9 +48,7 @@ def _messages(parcel: Parcel) -> list[dict[str, object]]:
     for turn in parcel.conversation.turns:
         left_behind((*turn.texts, *turn.calls), parcel.notes)
         if turn.results:
-            messages += [
-                {"role": "tool", "tool_call_id": result.call_id, "content": result.text} for result in turn.results
-            ]
+            messages += tool_messages(turn)
         else:
             messages.append(joined_message(turn, parcel.aliases))
     return messages

@@ -39,7 +39,7 @@ _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
-_LOOK_ALIKES: Final = str.maketrans("аеорсухіѕԁѵмтгкјԝѡɑıϲɡαορτνικωλ＿", "aeopcyxisdvmtrkjwwaicgaoptvikwl_")  # noqa: RUF001
+_LOOK_ALIKES: Final = str.maketrans("аеорсухіѕԁѵмтгкјԝѡɑıϲɡαορτνικωλ＿", "aeopcyxisdvmtrkjwwaicgaoptvikwl_")
 # The letters are those that marks begin with.
 _CANDIDATE: Final = re.compile(
     r"[<＜﹤](?=[\W_]{0,12}(?:\Z|[^\x00-\x7f]|[abefioprstuvwABEFIOPRSTUVW|]))"
@@ -148,7 +148,7 @@ def _is_cut_mark(seen: str) -> bool:
     if any(one.lower().startswith(lowered) for one in (*_FIXED, *_PREFIXES)):
         return True
     start = _TAG_START.match(seen)
-    if start is None:
+    if start is None or ">" in seen:
         return False
     rest = _NO_LETTER.sub("", lowered[start.end() :])
     return any(name.replace("_", "").startswith(rest) for name in TAG_NAMES)

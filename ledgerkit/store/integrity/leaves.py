@@ -13,7 +13,7 @@ the commitment stays, and with it every hash. The leading 0x00 is that of a leaf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
@@ -73,7 +73,7 @@ def canonical_messages(rows: pl.DataFrame) -> pl.DataFrame:
         One row a message, in the same order: its keys, its proof columns, ``content`` and ``fixed``.
     """
     proofs = [c.name for c in tables.HISTORY.of_role(Role.PROOF)]
-    forms = rows.select(*MESSAGE_KEY, *proofs, *_forms(tables.HISTORY))
+    forms = rows.select(*MESSAGE_KEY, *proofs, *_forms(tables.HISTORY, rows))
     return forms.group_by(MESSAGE_KEY, maintain_order=True).agg(
         *(pl.col(name).first() for name in proofs),
         *(netstring(pl.col(name)).str.join("") for name in ("content", "fixed")),
@@ -83,12 +83,14 @@ def canonical_messages(rows: pl.DataFrame) -> pl.DataFrame:
 def canonical_runs(rows: pl.DataFrame) -> pl.DataFrame:
     """The canonical forms of rows of ``runs``, in the same order: keys, proof columns, ``content`` and ``fixed``."""
     proofs = [c.name for c in tables.RUNS.of_role(Role.PROOF)]
-    return rows.select("session_id", "run_id", "recorded_at", *proofs, *_forms(tables.RUNS))
+    return rows.select("session_id", "run_id", "recorded_at", *proofs, *_forms(tables.RUNS, rows))
 
 
-def _forms(table: Table) -> tuple[pl.Expr, pl.Expr]:
-    content, fixed = table.of_role(Role.CONTENT), table.of_role(Role.FIXED)
-    return canonical_row(content).alias("content"), canonical_row(fixed).alias("fixed")
+def _forms(table: Table, rows: pl.DataFrame) -> Iterator[pl.Expr]:
+    """The canonical forms of rows. Columns that are null in all of them are left out at once: they leave no trace."""
+    for name, role in (("content", Role.CONTENT), ("fixed", Role.FIXED)):
+        columns = [column for column in table.of_role(role) if rows[column.name].null_count() < rows.height]
+        yield (canonical_row(columns) if columns else pl.lit("")).alias(name)
 
 
 def with_message_leaves(rows: pl.DataFrame, heads: Heads, random: Callable[[int], bytes]) -> pl.DataFrame:

@@ -1,0 +1,56 @@
+"""``ledgerkit memory --compactions``: what summaries lost, hid or invented, as cards."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+import ledgerkit as lk
+from ledgerkit.cli.output import console, one_line, print_json, short_id, text
+from ledgerkit.reports.formatting import format_count, plural
+
+_GRAVEST_FIRST: Final = ("hidden", "invented", "lost", "unverified", "unknown", "kept")
+_COLOUR: Final = {"hidden": "red", "invented": "red", "lost": "yellow", "unverified": "", "unknown": "yellow"}
+_NOTE: Final = (
+    "lost and hidden: no literal sign of it in the summary; other words may say the same. invented: nothing before "
+    "says it."
+)
+_EVIDENCE: Final = 2
+
+
+def show_compactions(ledger: lk.Ledger, run_id: str | None, limit: int, *, as_json: bool) -> None:
+    """Prints the compaction check of one run, or of all."""
+    found = ledger.check_compactions(None if run_id is None else [ledger.run(run_id).run_id])
+    if as_json:
+        print_json(found)
+        return
+    out = console()
+    summaries = found.select("run_id", "sequence_no").n_unique()
+    out.print(text(f"{plural(summaries, 'recorded compaction')}{_counted(found)}", "bold"))
+    for (run, _), items in found.group_by("run_id", "sequence_no", maintain_order=True):
+        step, place = items["step"][0], items["sequence_no"][0]
+        out.print()
+        out.print(text(f"run {short_id(run)}, before step {step} (message {place}){_counted(items)}", "bold"))
+        _print_cards(items.filter(pl.col("verdict") != "kept"), limit)
+    out.print(text(_NOTE, "dim"))
+
+
+def _counted(items: pl.DataFrame) -> str:
+    counts = dict(items.group_by("verdict").len().iter_rows())
+    said = ", ".join(f"{format_count(counts[one])} {one}" for one in _GRAVEST_FIRST if one in counts)
+    return f": {said}" if said else ""
+
+
+def _print_cards(items: pl.DataFrame, limit: int) -> None:
+    out = console()
+    for item in (items.head(limit) if limit else items).iter_rows(named=True):
+        rule = f" ({item['rule']})" if item["rule"] else ""
+        out.print(text(f"  {item['verdict']} {item['kind']}{rule}", _COLOUR.get(item["verdict"], "")))
+        if item["subject"]:
+            out.print(text(f"    {one_line(item['subject'], 160)}"))
+        out.print(text(f"    {one_line(item['why'], 160)}", "dim"))
+        for reference in item["evidence"][:_EVIDENCE]:
+            out.print(text(f"    see {one_line(reference, 160)}", "dim"))
+    if limit and items.height > limit:
+        out.print(text(f"  {format_count(items.height - limit)} more; -n 0 shows all", "dim"))
