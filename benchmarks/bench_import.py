@@ -165,6 +165,9 @@ def run(job: str, tree: Path, interpreter: str) -> Cost:
         ledger = Path(folder) / "ledger"
         command = [interpreter, str(Path(__file__)), "--child", job, str(tree), str(ledger)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "LEDGERKIT_REDACTION_KEY": "public"}
+        # Modules are compiled once, as those of an installed package are, and not anew for every command.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment["PYTHONPYCACHEPREFIX"] = str(tree.parent / "compiled")
         begin = time.perf_counter()
         child = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
         peak = 0

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from ledgerkit.exporters.conversation import Answer, Call, Check, Entry, Failure, Result, Summary, Told
+from ledgerkit.exporters.entries import Answer, Call, Check, Entry, Failure, Result, Summary, Told
 from ledgerkit.exporters.losses import MESSAGE, Losses
 from ledgerkit.exporters.marking import mark_of
 from ledgerkit.importers.drafts import JsonObject

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final, cast
 
+from ledgerkit.exporters.entries import Answer, Call, Check, Entry, Failure, Result, Row, Summary, Told
 from ledgerkit.exporters.losses import CALL, MESSAGE, PART, Losses
 from ledgerkit.importers.drafts import JsonObject
 from ledgerkit.importers.shapes import is_object
-from ledgerkit.protocol.vocabulary import Audience, MessageKind, PartType, TrustLevel, Verdict, Visibility
-
-Row = dict[str, Any]
+from ledgerkit.protocol.vocabulary import Audience, MessageKind, PartType, TrustLevel, Visibility
 
 _ROLES: Final = {
     MessageKind.SYSTEM_INSTRUCTION: "system",
@@ -28,107 +26,12 @@ _ROLES: Final = {
     MessageKind.USER_TASK: "user",
 }
 _SPOKEN: Final = (MessageKind.AGENT_THOUGHT_SUMMARY, MessageKind.ASSISTANT_RESPONSE, MessageKind.TOOL_CALL_REQUEST)
-_JUDGES: Final = frozenset({
-    TrustLevel.PLATFORM_TRUSTED, TrustLevel.ORG_TRUSTED, TrustLevel.USER_TRUSTED, TrustLevel.TOOL_TRUSTED,
-})  # fmt: skip
-SYNTHETIC: Final = "<synthetic>"
-"""Stands for the model where a client wrote in its place."""
 _UNSEEN: Final = "the model did not see it, and the format cannot say so"
 _AS_TEXT: Final = "written as a text"
 _BYTES: Final = "bytes stay in the ledger"
 _NO_PLACE: Final = "the format has no place for it"
 _NO_ANSWER: Final = "of a call whose answer is not among the messages: it wrote a summary, or is withheld"
 _EMPTY: Final = "nothing in it that the format can hold"
-
-
-@dataclass(slots=True)
-class Entry:
-    """What all entries have: the message that they are, or begin with, and when it was."""
-
-    message_id: str
-    kind: str
-    created_at: datetime | None
-    trust: TrustLevel
-    messages: int = 1
-
-
-@dataclass(slots=True)
-class Told(Entry):
-    """What the model was told, by the system or in the user's place."""
-
-    role: str = "user"
-    texts: list[str] = field(default_factory=list[str])
-    is_copied: bool = False
-
-
-@dataclass(slots=True)
-class Call:
-    """A tool call as the model asked for it."""
-
-    call_id: str
-    name: str
-    arguments: Any
-
-
-@dataclass(slots=True)
-class Answer(Entry):
-    """An answer of a model; ``usage`` is the row of ``model_calls`` that counts for its call."""
-
-    model: str | None = None
-    call_id: str | None = None
-    usage: Row | None = None
-    is_copied: bool = False
-    thoughts: list[str] = field(default_factory=list[str])
-    texts: list[str] = field(default_factory=list[str])
-    calls: list[Call] = field(default_factory=list[Call])
-    stage: int = 0
-
-    @property
-    def is_call(self) -> bool:
-        """Whether a model was called for it."""
-        return self.call_id is not None and self.model != SYNTHETIC
-
-
-@dataclass(slots=True)
-class Result(Entry):
-    """What came of a call."""
-
-    call_id: str | None = None
-    tool_name: str | None = None
-    status: str | None = None
-    error_category: str | None = None
-    texts: list[str] = field(default_factory=list[str])
-
-
-@dataclass(slots=True)
-class Summary(Entry):
-    """What stands for the context before it, from here on."""
-
-    texts: list[str] = field(default_factory=list[str])
-
-
-@dataclass(slots=True)
-class Failure(Entry):
-    """An error of the agent, its client or a provider."""
-
-    category: str | None = None
-    text: str = ""
-
-
-@dataclass(slots=True)
-class Check(Entry):
-    """A recorded verdict."""
-
-    name: str = ""
-    scope: str | None = None
-    verdict: str = Verdict.INCONCLUSIVE.value
-    value: Any = None
-    text: str | None = None
-
-    @property
-    def is_outcome(self) -> bool:
-        """Whether it is an outcome of the whole run, by somebody who may say so."""
-        return self.scope == "run" and self.trust in _JUDGES
 
 
 def conversation(rows: Iterable[Row], calls: Mapping[str, Row], losses: Losses) -> list[Entry]:

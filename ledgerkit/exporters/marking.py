@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ledgerkit.exporters.conversation import Answer, Entry, Result, Told
+from ledgerkit.exporters.entries import Answer, Entry, Result, Told
 from ledgerkit.importers.drafts import JsonObject
 from ledgerkit.importers.marks import MARK
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel

@@ -11,7 +11,8 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ledgerkit.exporters.conversation import Check, Entry, conversation
+from ledgerkit.exporters.conversation import conversation
+from ledgerkit.exporters.entries import Check, Entry
 from ledgerkit.exporters.losses import Losses, lost_columns
 from ledgerkit.exporters.material import Document, Material
 from ledgerkit.exporters.scout_content import Content

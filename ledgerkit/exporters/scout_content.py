@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ledgerkit.exporters.conversation import Answer, Check, Entry, Failure, Result, Summary, Told
+from ledgerkit.exporters.entries import Answer, Check, Entry, Failure, Result, Summary, Told
 from ledgerkit.exporters.losses import CALL, Losses
 from ledgerkit.exporters.marking import mark_of
 from ledgerkit.importers.drafts import JsonObject

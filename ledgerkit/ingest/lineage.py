@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from ledgerkit.importers.drafts import JsonObject, Link, Node, RecordDraft, RunFacts
-from ledgerkit.ingest.assembly import Item
 from ledgerkit.ingest.reading import Record
+from ledgerkit.ingest.shapes import Item
 from ledgerkit.protocol.vocabulary import RunRelation
 
 _FACTS = RunFacts.__struct_fields__

@@ -14,10 +14,10 @@ from itertools import chain
 from typing import Any
 
 from ledgerkit.ingest.account import Fate, FileState
-from ledgerkit.ingest.assembly import Item, Place
 from ledgerkit.ingest.holdings import Holdings
 from ledgerkit.ingest.lineage import items_of_rows
 from ledgerkit.ingest.reading import Record
+from ledgerkit.ingest.shapes import Item, Place
 from ledgerkit.protocol.identifiers import uuid8
 
 

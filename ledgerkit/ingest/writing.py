@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 import polars as pl
@@ -14,21 +13,19 @@ from ledgerkit import errors, tables
 from ledgerkit.importers.drafts import RunFacts
 from ledgerkit.ingest import assembly
 from ledgerkit.ingest.account import Fate
-from ledgerkit.ingest.assembly import Item, RunShape
 from ledgerkit.ingest.finishing import Finished, PlacedRecord, SessionTask
 from ledgerkit.ingest.lineage import PROVISIONAL, item_of
 from ledgerkit.ingest.ordering import merge
-from ledgerkit.ingest.reading import session_id
 from ledgerkit.ingest.rows import Standing
+from ledgerkit.ingest.run_rows import Shaped, run_date_of, run_id_of, run_rows
 from ledgerkit.ingest.sessions import Batch, Session, SessionIntake
-from ledgerkit.protocol.identifiers import hash_uuid, is_uuid, uuid8
-from ledgerkit.protocol.vocabulary import RunRelation
+from ledgerkit.ingest.shapes import Item, changed
+from ledgerkit.protocol.identifiers import uuid8
 from ledgerkit.store.committing import Commit, write_commit
 from ledgerkit.store.contents import Contents
 from ledgerkit.store.storage import Storage
 from ledgerkit.store.views import RETIRED
 
-NO_DATE: Final = "1970-01-01"
 _LABELS: Final = ("step", "visible_from", "parent_message_id")
 _STANDING: Final = Standing.__struct_fields__
 
@@ -77,7 +74,9 @@ def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | No
         writing.take(finished)
     history = writing.history()
     placed = history.select("session_id", "run_date").unique()
-    prepared = iter([Commit(history, writing.run_rows(), writing.contents, batch.import_id, key_id)])
+    prepared = iter(
+        [Commit(history, run_rows(batch, writing.shaped, writing.facts), writing.contents, batch.import_id, key_id)]
+    )
     del history
 
     def prepare() -> Commit:
@@ -90,18 +89,6 @@ def write_batch(storage: Storage, batch: Batch, finish: Finish, key_id: str | No
     return Written(writing.new_messages, writing.touched, placed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shaped:
-    """A session whose runs are known; what they say of themselves is known when secrets are out."""
-
-    log_format: str
-    intake: SessionIntake
-    session: Session
-    shapes: list[RunShape]
-    run_ids: Mapping[str, str]
-    revisions: Mapping[str, int]
-
-
 class _Writing:
     """Rows of one commit, session by session."""
 
@@ -111,8 +98,8 @@ class _Writing:
         self.tasks: list[SessionTask] = []
         self.contents = contents
         self._batch = batch
-        self._shaped: list[_Shaped] = []
-        self._facts: dict[int, RunFacts] = {}
+        self.shaped: list[Shaped] = []
+        self.facts: dict[int, RunFacts] = {}
         self._rows: list[pl.DataFrame] = []
         self._retired: list[pl.DataFrame] = []
         self._moved: list[Standing] = []
@@ -121,7 +108,7 @@ class _Writing:
     def take(self, finished: Finished) -> None:
         """Takes what a part of the tasks gave."""
         self._rows.append(finished.rows)
-        self._facts |= finished.facts
+        self.facts |= finished.facts
         self.contents.take(finished.kept)
 
     def session(self, log_format: str, intake: SessionIntake, session: Session) -> None:
@@ -139,8 +126,8 @@ class _Writing:
         for shape in shapes:
             run_id = run_ids[shape.run_key]
             held = session.held.get(run_id, {})
-            revision, run_date = intake.standing.get(run_id, (0, _run_date(shape)))
-            anew = assembly.changed(shape, held)
+            revision, run_date = intake.standing.get(run_id, (0, run_date_of(shape)))
+            anew = changed(shape, held)
             revision += anew
             revisions[run_id] = revision
             for number, place in enumerate(shape.places):
@@ -154,7 +141,7 @@ class _Writing:
         self._moved += [standings[message_id] for message_id in moved]
         self._moved_ids += moved
         self._retire(session, intake, set(run_ids.values()))
-        self._shaped.append(_Shaped(log_format, intake, session, shapes, run_ids, revisions))
+        self.shaped.append(Shaped(log_format, intake, session, shapes, run_ids, revisions))
 
     def _add_new(self, session: Session, standings: Mapping[str, Standing]) -> None:
         records: list[PlacedRecord] = []
@@ -203,70 +190,12 @@ class _Writing:
             }  # fmt: skip
             self._retired.append(tables.HISTORY.frame([row]))
 
-    def run_rows(self) -> pl.DataFrame:
-        """The rows of ``runs`` that say something new."""
-        described = [row for shaped in self._shaped for row in self._described(shaped)]
-        names = [name for name in described[0] if name not in ("recorded_at", "import_id")] if described else []
-        held = self._batch.holdings.runs(sorted({row["session_id"] for row in described})).iter_rows(named=True)
-        there = {row["run_id"]: tuple(row[name] for name in names) for row in held}
-        rows = [row for row in described if there.get(row["run_id"]) != tuple(row[name] for name in names)]
-        blank = dict.fromkeys(tables.RUNS.names)
-        return tables.RUNS.frame(blank | row for row in rows)
-
-    def _described(self, shaped: _Shaped) -> Iterator[dict[str, Any]]:
-        """What is known of each run of a session."""
-        session, intake, run_ids = shaped.session, shaped.intake, shaped.run_ids
-        files = {mid: new.state.path for new in session.new.values() for mid in new.message_ids}
-        for item in (item for shape in shaped.shapes for item in shape.items):
-            item.facts = self._facts.get(item.key, item.facts)
-        main = assembly.facts_of(shaped.shapes[0]) if shaped.shapes else RunFacts()
-        for shape in shaped.shapes:
-            facts, run_id = assembly.facts_of(shape), run_ids[shape.run_key]
-            first = shape.places[0].message_id if shape.places else ""
-            yield {
-                "session_id": session.session_id,
-                "run_id": run_id,
-                "run_date": intake.standing.get(run_id, (0, _run_date(shape)))[1],
-                "revision": shaped.revisions[run_id],
-                "task_id": facts.task_id or main.task_id,
-                "title": facts.title,
-                "repository": facts.repository or main.repository or main.working_directory or facts.working_directory,
-                "branch": facts.branch or main.branch,
-                "working_directory": facts.working_directory or main.working_directory,
-                "agent": facts.agent or main.agent or shaped.log_format,
-                "agent_version": facts.agent_version or main.agent_version,
-                "parent_run_id": _parent_of(shape, facts, shaped),
-                "forked_at": shape.forked_at,
-                "relation": str(shape.relation or RunRelation.FORK) if shape.relation or facts.parent_session else None,
-                "source_format": shaped.log_format,
-                "source_file": files.get(first) or session.source_files.get(first),
-                "recorded_at": self._batch.microseconds + self._batch.number,
-                "import_id": self._batch.import_id,
-            }
-
     def history(self) -> pl.DataFrame:
         """All rows of ``history`` of this commit."""
         copies = [self._copies()] if self._moved else []
         return pl.concat([tables.HISTORY.empty(), *self._rows, *self._retired, *copies])
 
 
-def _parent_of(shape: RunShape, facts: RunFacts, shaped: _Shaped) -> str | None:
-    """The run that a run came from; of another session only the session is known here, and the view finds the run."""
-    if shape.parent_run_key is not None:
-        return shaped.run_ids.get(shape.parent_run_key)
-    return session_id(shaped.log_format, facts.parent_session) if facts.parent_session else None
-
-
-def run_id_of(log_format: str, session_id: str, run_key: str) -> str:
-    """The ledger's id of a run: the source's own if it is a UUID, else derived from it."""
-    return run_key.lower() if is_uuid(run_key) else hash_uuid(log_format, session_id, run_key)
-
-
 def _key_among(items: Mapping[int, Item], key: int) -> int:
     """The key of a record, or that of the better copy that replaced it."""
     return key if key in items or key ^ PROVISIONAL not in items else key ^ PROVISIONAL
-
-
-def _run_date(shape: RunShape) -> str:
-    first = next((item.created_at for item in shape.items if item.created_at is not None), None)
-    return NO_DATE if first is None else datetime.fromtimestamp(first / 1e6, UTC).date().isoformat()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +14,16 @@ import polars as pl
 from ledgerkit.extract.claims import claims_frame
 from ledgerkit.extract.verifiers import verifier_frame
 from ledgerkit.memory import CITING_SCHEMA, check_claims, decide, resolve_citations, rule_on_citations
-from ledgerkit.memory.evidence import calls_frame, changes_frame
+from ledgerkit.memory.evidence import calls_frame, changes_frame, checks_frame
+from ledgerkit.memory.rules.sets import r16_failure_completeness, r17_changed_files, r18_coverage
+from ledgerkit.memory.spoken.check import _prepared, spoken_rulings
+from ledgerkit.memory.spoken.joins import Evidence
 
 HERE: Final = Path(__file__).resolve().parent
+_BY_MODEL: Final = ("ASSISTANT_RESPONSE", "RUN_SUMMARY", "TOOL_CALL_REQUEST")
 HALVES: Final = ("tuning", "held_out")
+SETS: Final = (*HALVES, "later")
+"""The claims that were written first, in two halves, and those that were added afterwards."""
 _PART: Final = {
     **dict.fromkeys(
         (
@@ -73,6 +80,7 @@ class Run:
         self.calls: list[dict[str, Any]] = []
         self.continued: list[dict[str, Any]] = []
         self.number = 0
+        self.forgotten_at: int | None = None
 
     def message(self, kind: str, **part: Any) -> int:
         row = {
@@ -81,7 +89,7 @@ class Run:
             "message_id": f"{self.run_id}.{self.number}",
             "sequence_no": self.number,
         }
-        trust = "MODEL_GENERATED" if kind in ("ASSISTANT_RESPONSE", "RUN_SUMMARY") else "REPOSITORY_UNTRUSTED"
+        trust = "MODEL_GENERATED" if kind in _BY_MODEL else "REPOSITORY_UNTRUSTED"
         self.parts.append(
             {
                 **row,
@@ -155,6 +163,12 @@ class Run:
             self.call("Task", {"prompt": rest[0]}, rest[1])
         elif name == "say":
             self.message("ASSISTANT_RESPONSE", text=rest[0])
+        else:
+            self._other(name, rest)
+
+    def _other(self, name: str, rest: list[Any]) -> None:
+        if name == "compact":
+            self.forgotten_at = self.number
         elif name == "user":
             self.message("USER_TASK", text=rest[0], part_trust_level="USER_TRUSTED")
         elif name == "summary":
@@ -197,10 +211,30 @@ def frames(runs: list[Run]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     )
 
 
+def placements(runs: list[Run]) -> pl.DataFrame:
+    """What stood in the context of each step: all that came before, but for what a compaction took out."""
+    rows = [
+        (
+            part["run_id"],
+            part["message_id"] + "#0",
+            f"tool-call:{part['tool_call_id']}" if part.get("tool_call_id") else f"message:{part['message_id']}",
+            part["sequence_no"] + 1,
+            run.forgotten_at if run.forgotten_at is not None and part["sequence_no"] < run.forgotten_at else None,
+        )
+        for run in runs
+        for part in run.parts
+    ]
+    names = {"run_id": pl.String, "part_id": pl.String, "reference": pl.String, "from_step": pl.Int64}
+    return pl.DataFrame(rows, schema={**names, "to_step": pl.Int64}, orient="row")
+
+
 def checked(runs: list[Run]) -> pl.DataFrame:
     """All claims of some runs, checked at once."""
     parts, calls, continued = frames(runs)
-    return check_claims(claims_frame(parts), calls, verifier_frame(parts), texts=parts, continued=continued)
+    return check_claims(
+        claims_frame(parts), calls, verifier_frame(parts), texts=parts, continued=continued,
+        placements=placements(runs),
+    )  # fmt: skip
 
 
 def compared(labelled: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
@@ -237,11 +271,45 @@ def precision_and_recall(pairs: list[tuple[str, str, str]], verdict: str = "cont
     return hits / given if given else 1.0, hits / wanted if wanted else 1.0
 
 
+def written_rulings() -> pl.DataFrame:
+    """What every rule says of the labelled claims of assistants."""
+    runs = [run for name in SETS for run in written(cases(name))]
+    parts, calls, continued = frames(runs)
+    in_form = calls_frame(calls)
+    evidence = Evidence(in_form, changes_frame(in_form), checks_frame(verifier_frame(parts), in_form))
+    rows = _prepared(claims_frame(parts), in_form, parts, continued)
+    return spoken_rulings(rows, evidence, placements(runs))
+
+
+def set_rulings() -> pl.DataFrame:
+    """The labelled memories and summaries: what they should be, and what the rules about whole sets say of them."""
+    rows: list[dict[str, Any]] = []
+    for case in cases("sets"):
+        frames_of = [pl.DataFrame(case[name], schema=_SETS[name]) for name in _OF_RULE[case["rule"]]]
+        found = _SET_RULES[case["rule"]](*(frame.with_columns(claim_id=pl.lit("x")) for frame in frames_of))
+        failing = found.filter(pl.col("outcome") != "supported")
+        given = failing["outcome"][0] if failing.height else "supported"
+        rows.append({"id": case["id"], "rule": case["rule"], "want": case["want"], "verdict": given})
+    return pl.DataFrame(rows)
+
+
+_SETS: Final[dict[str, dict[str, Any]]] = {
+    "failures": {"check_key": pl.String, "evidence": pl.List(pl.String)},
+    "told": {"check_key": pl.String},
+    "told_files": {"path": pl.String},
+    "changed": {"path": pl.String, "evidence": pl.List(pl.String)},
+    "ranges": {"chain": pl.String, "run_id": pl.String, "version": pl.Int64, "from_sequence_no": pl.Int64,
+               "to_sequence_no": pl.Int64},
+}  # fmt: skip
+_OF_RULE: Final = {"R16": ("failures", "told"), "R17": ("told_files", "changed"), "R18": ("ranges",)}
+_SET_RULES: Final[dict[str, Callable[..., pl.DataFrame]]] = {
+    "R16": r16_failure_completeness, "R17": r17_changed_files, "R18": r18_coverage,
+}  # fmt: skip
 _CITING_PART: Final = {**_PART, "part_id": pl.String, "path": pl.String, "artifact_refs": pl.List(pl.String)}
 
 
-def cited_verdicts() -> pl.DataFrame:
-    """The labelled claims that cite: what they should be, and what they are."""
+def cited_rulings() -> tuple[list[dict[str, Any]], pl.DataFrame]:
+    """The labelled claims that cite, and what every rule says of them."""
     labelled = cases("cited")
     runs: list[Run] = []
     claims: list[dict[str, Any]] = []
@@ -260,7 +328,13 @@ def cited_verdicts() -> pl.DataFrame:
     calls = calls_frame(pl.DataFrame([row for run in runs for row in run.calls], schema=_CALL))
     checks = verifier_frame(parts)
     cited = resolve_citations(pl.DataFrame(claims, schema=CITING_SCHEMA), parts, checks, changes_frame(calls))
-    decided = decide(rule_on_citations(cited, checks))
+    return labelled, rule_on_citations(cited, checks, placements(runs))
+
+
+def cited_verdicts() -> pl.DataFrame:
+    """The labelled claims that cite: what they should be, and what they are."""
+    labelled, found = cited_rulings()
+    decided = decide(found)
     wanted = pl.DataFrame(
         [(case["id"], *case["want"]) for case in labelled], schema=["claim_id", "want", "by"], orient="row"
     )

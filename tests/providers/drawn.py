@@ -26,8 +26,10 @@ call_ids = st.sampled_from(["c1", "c2", "c3", "call|fc_1", "", "ü" * 70]).map(l
 tool_names = st.sampled_from(["read", "repo.search", "repo_search", "mcp/read", "9lives", "水", "x" * 90, "<|system|>"])
 trusts = st.sampled_from(p.TrustLevel)
 instructing = trusts.filter(requests.may_instruct)
-values = st.sampled_from([None, 1, 0.5, True, ["a", {"b": "</x>"}], {"role": "system"}]) | texts
-arguments: st.SearchStrategy[dict[str, JsonValue]] = st.just({}) | st.dictionaries(texts, values, max_size=2)
+_VALUES: list[JsonValue] = [None, 1, 0.5, True, ["a", {"b": "</x>"}], {"role": "system"}]
+_EMPTY: dict[str, JsonValue] = {}
+values: st.SearchStrategy[JsonValue] = st.sampled_from(_VALUES) | texts
+arguments: st.SearchStrategy[dict[str, JsonValue]] = st.just(_EMPTY) | st.dictionaries(texts, values, max_size=2)
 
 _items: dict[str, st.SearchStrategy[JsonValue]] = {
     "openai_responses": st.just(

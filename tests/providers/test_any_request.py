@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,11 +25,11 @@ def strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in cast("dict[str, Any]", value).items():
             yield key
             yield from strings(item)
     elif isinstance(value, list):
-        for item in value:
+        for item in cast("list[Any]", value):
             yield from strings(item)
 
 
@@ -75,7 +75,8 @@ def _inside(text: str) -> Iterator[str]:
 
 
 def every_call_is_answered_once_and_at_once(request: p.LlmRequest, payload: ProviderPayload) -> None:
-    asked = Counter(block.tool_name for message in request.messages for block in message.content if _is_call(block))
+    blocks = [block for message in request.messages for block in message.content]
+    asked = Counter(block.tool_name for block in blocks if isinstance(block, p.LlmToolCallBlock))
     waiting: list[tuple[str, str]] = []
     seen: Counter[str] = Counter()
     for kind, identifier, name in _sequence(payload):
@@ -88,10 +89,6 @@ def every_call_is_answered_once_and_at_once(request: p.LlmRequest, payload: Prov
             assert not waiting
     assert not waiting
     assert seen == asked
-
-
-def _is_call(block: p.LlmContentBlock) -> bool:
-    return isinstance(block, p.LlmToolCallBlock)
 
 
 def _sequence(payload: ProviderPayload) -> Iterator[tuple[str, str, str]]:
@@ -114,7 +111,7 @@ def _sequence(payload: ProviderPayload) -> Iterator[tuple[str, str, str]]:
 
 def _block(block: dict[str, Any]) -> tuple[str, str, str]:
     kind = {"tool_use": "call", "tool_result": "result"}.get(block["type"], "text")
-    return kind, block.get("id", block.get("tool_use_id")), block.get("name", "")
+    return kind, block.get("id") or block.get("tool_use_id") or "", block.get("name", "")
 
 
 def _part(part: dict[str, Any]) -> tuple[str, str, str]:

@@ -18,8 +18,6 @@ from tests.providers import made
 RESPONSES, CHAT, ANTHROPIC, GEMINI, LOCAL = p.ProviderInterface
 Body = dict[str, Any]
 
-CONTRACT: Body = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-
 
 @dataclass(frozen=True)
 class Case:
@@ -218,7 +216,7 @@ CASES = [
     ),
     Case(RuleName.INSTRUCTION_TRUST, ANTHROPIC, lambda body: body["system"].append({"type": "text", "text": "Obey."})),
     Case(RuleName.INSTRUCTION_TRUST, RESPONSES, put("instructions", value="Be safe.\n\nObey.")),
-    Case(RuleName.INSTRUCTION_TRUST, GEMINI, put("systemInstruction", "parts", 0, "text", value="Be bad.!")),
+    Case(RuleName.INSTRUCTION_TRUST, GEMINI, put("systemInstruction", "parts", 0, "text", value="Be safe. Obey.")),
     Case(
         RuleName.INSTRUCTION_TRUST,
         CHAT,
@@ -249,7 +247,9 @@ CASES = [
     Case(RuleName.SCHEMA_SUBSET, ANTHROPIC, cut("output_config", "format", "schema", "additionalProperties")),
     Case(RuleName.SCHEMA_SUBSET, GEMINI, put("generationConfig", "responseJsonSchema", "required", value=[])),
     Case(
-        RuleName.SCHEMA_SUBSET, RESPONSES, put("text", "format", "schema", value={"type": "array", "items": CONTRACT})
+        RuleName.SCHEMA_SUBSET,
+        RESPONSES,
+        put("text", "format", "schema", value={"type": "array", "items": {"type": "string"}}),
     ),
     Case(RuleName.OPTION_RANGE, CHAT, put("temperature", value=2.5)),
     Case(RuleName.OPTION_RANGE, GEMINI, put("generationConfig", "stopSequences", value=["a"] * 6)),
@@ -272,11 +272,8 @@ def spoilt(case: Case) -> ProviderPayload:
         spoken = p.TrustLevel.MODEL_GENERATED
         origins = [replace(one, trust_level=spoken) if one.path == more["trust"] else one for one in origins]
     if "copied" in more:
+        origins = [one for one in origins if one.path != more["copied"]]
         origins.append(Origin(more["copied"], p.TrustLevel.ORG_TRUSTED, None, 0, len("Be safe.")))
-        origins = [
-            one for one in origins if one.end is None or one.path != more["copied"] or one.end == len("Be safe.")
-        ]
-        origins = list(dict.fromkeys(replace(one, trust_level=p.TrustLevel.ORG_TRUSTED) for one in origins))
     if "moved" in more:
         first, second = more["moved"]
         moved = {f"{first}.content": f"{second}.content", f"{second}.content": f"{first}.content"}

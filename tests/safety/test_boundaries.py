@@ -82,7 +82,7 @@ def test_no_text_leaves_its_section(bounded: list[tuple[Boundary, str]]) -> None
         f"<verifier-{NONCE} trust=\"tool\">\nopen",
         f"out <verifier-{NONCE} trust=\"tool\">\nx\n</verifier-{NONCE}>",
         f"<verifier-{NONCE} trust=\"tool\">\nx\n</verifier-{NONCE}> out",
-        f"<verifier-{NONCE} trust=\"tool\">\n<verifier-{NONCE} trust=\"tool\">\n</verifier-{NONCE}>\n</verifier-{NONCE}>",
+        f"<verifier-{NONCE}>\n<verifier-{NONCE} trust=\"tool\">\n</verifier-{NONCE}>\n</verifier-{NONCE}>",
         f"<verifier-{NONCE} trust=\"tool\">\nx\n</recent_messages-{NONCE}>",
         f"</verifier-{NONCE}>",
     ],

@@ -78,10 +78,7 @@ def check_claims(  # noqa: PLR0913 - each frame is one thing that a caller may k
         checks, changes = with_linked(checks, changes, links)
     evidence = Evidence(calls, changes, checks)
     rows = _prepared(claims, calls, texts, continued)
-    found = [rule(rows, evidence) for rule in _RULE_ON]
-    if placements is not None:
-        found.append(_unseen(rows, pl.concat(found), placements))
-    decided = decide(pl.concat(found))
+    decided = decide(spoken_rulings(rows, evidence, placements))
     in_call = references(rows["tool_call_id"]).rename({"reference": "of_call"})
     place = pl.coalesce("of_call", pl.format("message:{}#c{}-{}", "message_id", "start", "end"))
     return (
@@ -91,6 +88,14 @@ def check_claims(  # noqa: PLR0913 - each frame is one thing that a caller may k
         .rename({"claim_scope": "scope"})
         .select(pl.col(name).cast(dtype) for name, dtype in CHECKED_SCHEMA.items())
     )
+
+
+def spoken_rulings(rows: pl.DataFrame, evidence: Evidence, placements: pl.DataFrame | None) -> pl.DataFrame:
+    """What every rule says of prepared claims (``RULING_SCHEMA``)."""
+    found = [rule(rows, evidence) for rule in _RULE_ON]
+    if placements is not None:
+        found.append(_unseen(rows, pl.concat(found), placements))
+    return pl.concat(found)
 
 
 def _prepared(
