@@ -19,12 +19,14 @@ from tests.conftest import NOW, corpus_path
 from tests.memory.labelled import (
     HALVES,
     HERE,
+    SETS,
     Run,
     cases,
     checked,
     cited_verdicts,
     compared,
     precision_and_recall,
+    set_rulings,
     table,
     written,
 )
@@ -45,10 +47,12 @@ def show(title: str, pairs: list[tuple[str, str, str]]) -> None:
 
 def labelled() -> None:
     """The labelled sets of the tests."""
-    for half in HALVES:
-        show(f"written claims, {half} half", compared(cases(half)))
+    for name in SETS:
+        show(f"written claims, {name}{' half' if name in HALVES else ''}", compared(cases(name)))
+    show("written claims, all", [pair for name in SETS for pair in compared(cases(name))])
     found = cited_verdicts()
     show("claims that cite", list(found.select("claim_id", "want", "verdict").iter_rows()))
+    show("memories and summaries as wholes", list(set_rulings().select("id", "want", "verdict").iter_rows()))
 
 
 def many(runs: int) -> None:
@@ -60,7 +64,7 @@ def many(runs: int) -> None:
 
 
 def _renamed(number: int) -> list[Run]:
-    labelled_cases = [{**case, "id": f"{case['id']}-{number}"} for half in HALVES for case in cases(half)]
+    labelled_cases = [{**case, "id": f"{case['id']}-{number}"} for name in SETS for case in cases(name)]
     return written(labelled_cases)
 
 

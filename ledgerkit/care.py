@@ -193,12 +193,12 @@ class LedgerCare:
         Raises:
             UnknownNameError: If there is no such run or projection.
         """
-        from ledgerkit.store.snapshots import PROJECTIONS, take_snapshot
+        from ledgerkit.store.snapshots import PROJECTIONS, Subject, take_snapshot
 
         if projection not in PROJECTIONS:
             raise errors.UnknownNameError.among("projection", projection, PROJECTIONS)
         run = self._resolve(run_id)
-        return take_snapshot(self._storage, run, PROJECTIONS[projection], now=self._clock())
+        return take_snapshot(self._storage, Subject.of_run(run), PROJECTIONS[projection], now=self._clock())
 
     def _resolve(self, given: str) -> tuple[str, str]:
         """Session and run that an id stands for."""

@@ -29,6 +29,7 @@ from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
 from ledgerkit.run import Run
 from ledgerkit.safety.gate import check_output
 from ledgerkit.search import search_parts
+from ledgerkit.snapshots import LedgerSnapshots
 from ledgerkit.spending import LedgerSpending
 from ledgerkit.store.place import place_of
 from ledgerkit.store.storage import Storage, open_storage
@@ -129,6 +130,7 @@ class Ledger(
     LedgerExports,
     LedgerMemories,
     LedgerProjections,
+    LedgerSnapshots,
 ):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.
 
@@ -149,7 +151,7 @@ class Ledger(
         self.prices: cost.PriceBook | None = None
         storage.database.derived.serve({tables.PARSED_CHECKS.name: _read_checks})
         self._redactor = None
-        self._materials = {}
+        self._context_materials = {}
 
     @property
     def path(self) -> Path:

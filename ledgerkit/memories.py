@@ -11,6 +11,7 @@ from ledgerkit.errors import UnknownNameError
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
+    from ledgerkit.memory.summaries import SummaryWriter, WrittenSummary
     from ledgerkit.memory.working import ItemVerdict, RunRecord
     from ledgerkit.protocol.contracts import SpendingLimits
     from ledgerkit.protocol.memory import RepositoryMemory, Summary, WorkingMemory
@@ -132,6 +133,25 @@ class LedgerMemories:
         from ledgerkit.memory.summaries import EvidenceBoundSummarizer
 
         return EvidenceBoundSummarizer().summarise(self._record_of(*self._resolve(run)), step)
+
+    def write_summary(self, run: str, writer: SummaryWriter, *, step: int | None = None) -> WrittenSummary:
+        """Has a model write a summary of a run, and validates it item by item: repaired, or rejected as a whole.
+
+        Args:
+            run: Id of the run.
+            writer: A callable that is given what may be cited (``memory.summaries.SummaryRequest``), and answers with
+                a JSON object by the schema of a summary. What it is shown is data, and may hold attacks.
+            step: Up to which step; the whole run if not given.
+
+        Returns:
+            The summary, with what was discarded and why; nothing is stored.
+
+        Raises:
+            UnknownNameError: If no run or more than one fits.
+        """
+        from ledgerkit.memory.summaries import write_summary
+
+        return write_summary(self._record_of(*self._resolve(run)), writer, step=step)
 
     def check_summary(self, run: str, summary: Summary, *, step: int | None = None) -> pl.DataFrame:
         """What a summary of a run invents, hides or loses.

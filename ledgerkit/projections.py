@@ -36,7 +36,7 @@ class LedgerProjections:
     """The context projector over a ledger. Part of :class:`ledgerkit.Ledger`."""
 
     _storage: Storage
-    _materials: dict[tuple[str, str, str], Material]
+    _context_materials: dict[tuple[str, str, str], Material]
 
     if TYPE_CHECKING:  # what the ledger itself brings
 
@@ -114,8 +114,8 @@ class LedgerProjections:
         from ledgerkit.projection.projector import Material
 
         key = (session_id, run_id, repr(self._storage.database.state()))
-        if (known := self._materials.pop(key, None)) is not None:
-            self._materials[key] = known
+        if (known := self._context_materials.pop(key, None)) is not None:
+            self._context_materials[key] = known
             return known
         frames, contents = self._whole_run(run_id)
         at = frames.steps["created_at"].drop_nulls().max()
@@ -136,9 +136,9 @@ class LedgerProjections:
             files=lambda step: _files(record(), step),
             summaries=lambda step, tokens: _summary(record(), step, tokens),
         )
-        while len(self._materials) >= _KEPT_RUNS:
-            del self._materials[next(iter(self._materials))]
-        self._materials[key] = material
+        while len(self._context_materials) >= _KEPT_RUNS:
+            del self._context_materials[next(iter(self._context_materials))]
+        self._context_materials[key] = material
         return material
 
 

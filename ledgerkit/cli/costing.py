@@ -103,7 +103,7 @@ def print_costs(
 
 
 def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> None:
-    total: Decimal = costs["cost"].sum() or Decimal(0)
+    total = _total(costs["cost"])
     columns: dict[str, tuple[str, Any]] = {key: (key, _key) for key in keys}
     columns |= {
         "line": ("not a part", _known),
@@ -125,7 +125,7 @@ def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> No
     line = f"Total {format_money(total)}"
     if said:
         line += f"; of no part: {', '.join(said)}"
-    if scaled := costs["scaled_cost"].sum():
+    if scaled := _total(costs["scaled_cost"]):
         line += f"; {format_money(scaled)} where parts were scaled down"
     console().print(line + _shown(costs, limit))
 
@@ -198,6 +198,11 @@ def _print_waste(rows: pl.DataFrame, *, limit: int) -> None:
     sums = rows.group_by("kind", maintain_order=True).agg(pl.len().alias("rows"), pl.col("cost").sum())
     said = [f"{kind} {format_money(cost)} ({plural(count, 'row')})" for kind, count, cost in sums.iter_rows()]
     console().print("; ".join(said) + ". Kinds overlap." if said else "Nothing of the kind.")
+
+
+def _total(amounts: pl.Series) -> Decimal:
+    known: list[Decimal] = amounts.drop_nulls().to_list()
+    return sum(known, Decimal(0))
 
 
 def _head(rows: pl.DataFrame, limit: int) -> pl.DataFrame:

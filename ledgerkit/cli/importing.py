@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 import ledgerkit as lk
-from ledgerkit.cli.context import json_option, writes_ledger
+from ledgerkit.cli.context import explained_errors, json_option, ledger_option
 from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, text
 from ledgerkit.ingest.importing import Progress as ProgressCallback
 from ledgerkit.ingest.places import places_looked_at, usual_places
@@ -61,9 +61,9 @@ class _How(TypedDict):
     help="Worker processes for a large import. Default: one for each usable core, two at most.",
 )
 @json_option
-@writes_ledger
+@ledger_option
 def import_command(
-    ledger: lk.Ledger,
+    ledger_path: Path,
     paths: tuple[Path, ...],
     yes: bool,
     labels: tuple[Path, ...],
@@ -74,9 +74,20 @@ def import_command(
 
     Formats are recognised by content. Importing again adds nothing; a file that has grown continues.
     """
+    with explained_errors():
+        found = _given(paths)
+        if not paths and not labels:
+            found = _usual_places(ledger_path, asks=not (yes or as_json))
+        with lk.open(ledger_path) as ledger:  # made where it is not there: only now that there is what to import
+            _import(ledger, found, labels, as_json=as_json, **how)
+
+
+def _import(
+    ledger: lk.Ledger, found: Sequence[Path], labels: Sequence[Path], *, as_json: bool, **how: Unpack[_How]
+) -> None:
+    """Imports logs, then labels, and prints the account."""
     account = None
-    if paths or not labels:
-        found = paths or _usual_places(asks=not (yes or as_json))
+    if found:
         with progress_bar("Importing", hidden=as_json) as progress:
             account = ledger.import_logs(*found, progress=progress, **how)
     labelled = [ledger.import_labels(path) for path in labels]
@@ -91,7 +102,15 @@ def import_command(
         console().print(text(f"{path.name}: {what}{missing}"))
 
 
-def _usual_places(*, asks: bool) -> list[Path]:
+def _given(paths: Sequence[Path]) -> Sequence[Path]:
+    """The paths that were given, all of them there."""
+    for path in paths:
+        if not path.expanduser().exists():
+            raise lk.ImportSourceError(f"Nothing at {path}. Check the path.")
+    return paths
+
+
+def _usual_places(ledger_path: Path, *, asks: bool) -> list[Path]:
     """The folders of installed agents' logs, shown and agreed to."""
     places = usual_places()
     if not places:
@@ -102,15 +121,15 @@ def _usual_places(*, asks: bool) -> list[Path]:
             "agent": ("agent", str),
             "path": ("folder", str),
             "files": ("files", format_count),
-            "size": ("MB", _megabytes),
+            "size": ("size", _size),
         }
         print_table(map(asdict, places), columns, right=["files", "size"])
-        click.confirm("Import these logs?", abort=True, default=True)
+        click.confirm(f"Import these logs into {ledger_path}?", abort=True, default=True)
     return [place.path for place in places]
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1_000_000:,.1f}"
+def _size(size: int) -> str:
+    return f"{size / 1_000_000:,.1f} MB" if size >= 1_000_000 else f"{size / 1000:,.1f} kB"
 
 
 @contextmanager
@@ -158,6 +177,18 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
         more = ", …" if len(account.unsupported) > _SHOWN_NAMES else ""
         files += f", {format_count(len(account.unsupported))} of no known format ({names}{more})"
     out.print(text(files))
+    if account.records:
+        _print_fates(account)
+    for row in account.damage.head(_SHOWN_DAMAGE).iter_rows(named=True):
+        out.print(text(f"  {row['path']}:{row['line']}: {row['reason']}", "yellow"))
+    if account.damage.height > _SHOWN_DAMAGE:
+        out.print(f"  … and {account.damage.height - _SHOWN_DAMAGE} more (--json lists all)")
+    _print_secrets(account, ledger)
+    out.print(text(f"Ledger: {ledger.path}"))
+
+
+def _print_fates(account: lk.ImportAccount) -> None:
+    """Prints what became of the records, in all and by format."""
     rows = [
         {"fate": fate, "records": getattr(account, fate), "what": what}
         for fate, what in (
@@ -169,15 +200,8 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
     ]
     rows.append({"fate": "in all", "records": account.records, "what": "" if account.closes else "DOES NOT ADD UP"})
     print_table(rows, {"fate": ("", str), "records": ("records", format_count), "what": ("", str)}, right=["records"])
-    if account.formats.height > 1:
-        out.print()
-        print_table(account.formats.iter_rows(named=True), _FORMATS, right=list(_FORMATS)[1:])
-    for row in account.damage.head(_SHOWN_DAMAGE).iter_rows(named=True):
-        out.print(text(f"  {row['path']}:{row['line']}: {row['reason']}", "yellow"))
-    if account.damage.height > _SHOWN_DAMAGE:
-        out.print(f"  … and {account.damage.height - _SHOWN_DAMAGE} more (--json lists all)")
-    _print_secrets(account, ledger)
-    out.print(text(f"Ledger: {ledger.path}"))
+    console().print()
+    print_table(account.formats.iter_rows(named=True), _FORMATS, right=list(_FORMATS)[1:])
 
 
 _FORMATS: Final[dict[str, tuple[str, Cell]]] = {

@@ -1,4 +1,4 @@
-"""The entries of a conversation: what a model was told, its answers with their calls, results, failures and verdicts."""
+"""Entries of a conversation: what a model was told, its answers with their calls, results, failures, verdicts."""
 
 from __future__ import annotations
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ledgerkit.importers.containers import CHUNK, DAMAGED, opened
+from ledgerkit.importers.shapes import is_object
 from ledgerkit.protocol.model import MAX_JSON_DEPTH, replace_lone_surrogates
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -225,13 +226,12 @@ def _is_too_deep(value: Any) -> bool:  # noqa: ANN401 - any JSON value
     for _ in range(MAX_JSON_DEPTH):
         if not level:
             return False
-        level = [
-            child
-            for item in level
-            for child in (item.values() if type(item) is dict else item)
-            if type(child) in _NESTED
-        ]
+        level = [child for item in level for child in _inside(item) if type(child) in _NESTED]
     return any(level)
+
+
+def _inside(container: Any) -> Iterable[Any]:  # noqa: ANN401 - an object or a list
+    return container.values() if is_object(container) else container
 
 
 def _finite(word: str) -> float | str:

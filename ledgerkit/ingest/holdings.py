@@ -121,7 +121,7 @@ class Holdings:
 
     def _history(self, sql: str, sessions: Sequence[str]) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         """The rows of some sessions, and those that stand: of each run's newest revision, if the run is there still."""
-        dates = sorted(frozenset().union(*(self._known.dates.get(session, ()) for session in sessions)))
+        dates = sorted({date for session in sessions for date in self._known.dates.get(session, ())})
         rows = self._frame(sql, {"sessions": sessions, "dates": dates}).lazy()
         newest = pl.col("revision") == pl.col("revision").max().over("session_id", "run_id")
         return rows, rows.filter(newest).filter(pl.col("status").ne_missing(RETIRED))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 
 from ledgerkit.errors import ProtocolError
-from ledgerkit.providers.schemas import ITEMS, WRAPPED, Path, adapt, is_record
+from ledgerkit.providers.schemas import ITEMS, WRAPPED, Path, adapt
 
 
 def loosen(value: JsonValue, schema: Mapping[str, JsonValue], decode: Callable[[str], JsonValue]) -> JsonValue:
@@ -30,8 +30,8 @@ def loosen(value: JsonValue, schema: Mapping[str, JsonValue], decode: Callable[[
     _, doing = adapt(schema)
     for path, is_only_json in sorted(doing.texts.items()):
         value = _decoded(value, path, decode, is_only_json=is_only_json)
-    is_wrapped = not is_record(schema, schema)
-    return value[WRAPPED] if is_wrapped and isinstance(value, dict) and value.keys() == {WRAPPED} else value
+    is_wrapped = doing.is_wrapped and isinstance(value, dict) and value.keys() == {WRAPPED}
+    return value[WRAPPED] if is_wrapped and isinstance(value, dict) else value
 
 
 def _decoded(value: JsonValue, path: Path, decode: Callable[[str], JsonValue], *, is_only_json: bool) -> JsonValue:

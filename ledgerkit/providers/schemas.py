@@ -42,6 +42,8 @@ class Adapting:
     notes: list[Note] = field(default_factory=list[Note])
     texts: dict[Path, bool] = field(default_factory=dict[Path, bool])
     """Paths that travel as JSON text, and whether nothing but JSON may stand there."""
+    is_wrapped: bool = False
+    """Whether the root is no object, and travels in a field."""
 
     def note(self, where: str, original: str) -> None:
         """Notes one change."""
@@ -67,9 +69,14 @@ def strict_schema(schema: Mapping[str, JsonValue], where: str = "schema") -> tup
 def adapt(schema: Mapping[str, JsonValue], where: str = "schema") -> tuple[Schema, Adapting]:
     """Like :func:`strict_schema`, with everything that is known about the way."""
     doing = Adapting({**_fields(schema.get("definitions")), **_fields(schema.get("$defs"))})
-    if is_record(schema, schema):
-        return _record(schema, where, (), (), doing), doing
+    root, refs = dict(schema), ()
+    if "$ref" in schema:  # how pydantic writes a model that holds itself
+        target, ref = _target(root, (), doing)
+        root, refs = (target, (ref,)) if isinstance(target, dict) else (root, ())
+    if _is_record(root) and "null" not in _types(root):
+        return _record(root, where, (), refs, doing), doing
     doing.note(where, json_text(dict(schema)))
+    doing.is_wrapped = True
     wrapped: Schema = {"type": "object", "properties": {WRAPPED: dict(schema)}, "required": [WRAPPED]}
     return _record(wrapped, where, (), (), doing), doing
 
@@ -80,14 +87,13 @@ def _fields(value: JsonValue) -> Schema:
 
 def _types(schema: Mapping[str, JsonValue]) -> list[str]:
     types = schema.get("type")
-    return [str(one) for one in (types if isinstance(types, list) else [types]) if one is not None]
+    named = types if isinstance(types, list) else [types]
+    return list(dict.fromkeys(str(one) for one in named if one is not None))
 
 
-def is_record(schema: Mapping[str, JsonValue], root: Mapping[str, JsonValue]) -> bool:
-    """Whether a schema is an object with properties of its own, and nothing else."""
-    is_root = schema is root
-    types = _types(schema)
-    kinds = types if is_root else [one for one in types if one != "null"]
+def _is_record(schema: Mapping[str, JsonValue]) -> bool:
+    """Whether a schema is an object with properties of its own, or null, and nothing else."""
+    kinds = [one for one in _types(schema) if one != "null"]
     combined = any(key in schema for key in (*_CHOICES, "allOf", "$ref", "enum", "const"))
     return kinds == ["object"] and bool(_fields(schema.get("properties"))) and not combined
 
@@ -113,7 +119,7 @@ def _typed(schema: Schema, where: str, path: Path, refs: tuple[str, ...], doing:
     is_shallow = len(path) < MAX_SCHEMA_DEPTH
     if "enum" in schema or "const" in schema:
         return _enum(schema, where, path, doing)
-    if is_record(schema, {}) and is_shallow:
+    if _is_record(schema) and is_shallow:
         made = _record(schema, where, path, refs, doing)
     elif kinds == ["array"] and isinstance(schema.get("items"), dict) and is_shallow:
         made = _list(schema, where, path, refs, doing)
@@ -200,7 +206,8 @@ def _list(schema: Schema, where: str, path: Path, refs: tuple[str, ...], doing: 
 
 def _kept(schema: Schema, where: str, doing: Adapting) -> Schema:
     _leave(schema, where, doing, but={"type", "description"})
-    return _described({"type": schema["type"]}, schema)
+    types = _types(schema)
+    return _described({"type": types[0] if len(types) == 1 else list[JsonValue](types)}, schema)
 
 
 def _text(schema: JsonValue, where: str, path: Path, doing: Adapting) -> Schema:

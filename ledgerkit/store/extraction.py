@@ -18,8 +18,17 @@ Extractor = Callable[[pl.DataFrame], pl.DataFrame]
 RUN: Final = ("session_id", "run_id")
 BYTES_AT_ONCE: Final = 64 * 1024 * 1024
 """Runs are read together up to so many bytes of content."""
+# A long text stands in an artifact, and in its row only the head of it: what a check printed last is the verdict.
 _PARTS: Final = """
-    select {} from current_history h semi join batch b on h.session_id = b.session_id and h.run_id = b.run_id
+    with h as (
+        select c.* from current_history c semi join batch b on c.session_id = b.session_id and c.run_id = b.run_id
+    ), wholes as (
+        select part_id, max(try(decode(content))) as whole
+        from (select part_id, unnest(artifact_refs) as ref from h where len(artifact_refs) > 0)
+            join stored_artifacts on content_id = ref
+        where media_type like 'text/%' and label <> 'restricted' group by part_id
+    )
+    select {} from h left join wholes w on w.part_id = h.part_id
     where {} order by h.session_id, h.run_id, h.sequence_no, h.part_index
 """
 
@@ -75,7 +84,7 @@ def _batches(runs: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _parts(cursor: duckdb.DuckDBPyConnection, table: DerivedTable, runs: pl.DataFrame) -> pl.DataFrame:
-    columns = ", ".join(f"h.{name}" for name in table.reads)
+    columns = ", ".join("coalesce(whole, h.text) as text" if name == "text" else f"h.{name}" for name in table.reads)
     cursor.register("batch", runs.select(RUN).to_arrow(compat_level=pl.CompatLevel.oldest()))
     try:
         return cursor.sql(_PARTS.format(columns, table.where)).pl()

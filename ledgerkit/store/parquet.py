@@ -71,7 +71,7 @@ def _sorted(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     if not by:
         return rows
     order = rows.select(pl.arg_sort_by(by, maintain_order=True)).to_series()
-    return rows if (order == pl.int_range(rows.height, dtype=order.dtype, eager=True)).all() else rows[order]
+    return rows if order.is_sorted() else rows[order]
 
 
 def _pieces(rows: pl.DataFrame, table: Table) -> Iterator[tuple[dict[str, str | None], pl.DataFrame]]:

@@ -59,13 +59,13 @@ PARSED_CHECKS: Final = DerivedTable(
     "parsed_checks",
     "a check that a shell call ran, with the verdict that its output gives",
     extractor="ledgerkit.extract.verifiers.verifier_frame",
-    version=2,
+    version=3,
     reads=(
         *(c.name for c in RUN_KEYS),
         *("sequence_no", "message_id", "part_index", "step", "part_type", "text", "data", "tool_call_id", "tool_name"),
         *("status", "error_category", "part_visibility"),
     ),
-    where="part_type in ('tool_call', 'tool_result') and tool_call_id is not null",
+    where="h.part_type in ('tool_call', 'tool_result') and h.tool_call_id is not null",
     columns=(
         Column("sequence_no", INT, "Place of the result in its run."),
         Column("message_id", TEXT, "Message of the result."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from xml.etree import ElementTree
 
 import pytest
@@ -46,6 +47,19 @@ _MESSAGES = pl.DataFrame(
         "part_index": [0, 0, 0],
     }
 )
+_DOLLARS = pl.Decimal(38, 12)
+_STEPS = pl.DataFrame(
+    {"step": [0, 0, 1, 1], "label": ["repository_data", None, ATTACK, None], "line": [None, "output", None, "unseen"],
+     "cost": [Decimal("0.1"), Decimal("0.2"), Decimal("0.3"), Decimal("0.05")]},
+    schema_overrides={"cost": _DOLLARS},
+)  # fmt: skip
+_ATTRIBUTED = pl.DataFrame(
+    {"tool_name": ["Read", ATTACK, None, None], "line": [None, None, None, "unseen"],
+     "carrying_cost": [Decimal(3), Decimal(1), Decimal(1), Decimal(0)],
+     "creation_cost": [Decimal(1), Decimal(0), Decimal(2), Decimal(0)],
+     "cost": [Decimal(4), Decimal(1), Decimal(3), Decimal(5)]},
+    schema_overrides=dict.fromkeys(("carrying_cost", "creation_cost", "cost"), _DOLLARS),
+)  # fmt: skip
 _Drawn = tuple[Callable[[pl.DataFrame], alt.TopLevelMixin], pl.DataFrame]
 _CHARTS: dict[str, _Drawn] = {
     "cost_by": (lambda frame: charts.cost_by(frame, "model"), cost.group_costs(_PRICED, ["model"])),
@@ -54,6 +68,9 @@ _CHARTS: dict[str, _Drawn] = {
     "cost_over_steps": (charts.cost_over_steps, _PRICED),
     "message_timeline": (charts.message_timeline, _MESSAGES),
     "tool_calls": (charts.tool_calls, _TOOLS),
+    "cost_by_step": (charts.cost_by_step, _STEPS),
+    "cost_waterfall": (lambda frame: charts.cost_waterfall(frame, "tool_name"), _ATTRIBUTED),
+    "budget_burn_down": (charts.budget_burn_down, cost.burn_down(_PRICED, "0.012")),
 }
 
 

@@ -49,6 +49,20 @@ def test_what_was_found_is_shown_and_asked_about(home: Path, tmp_path: Path) -> 
     assert "1 file read" in shown
     refused = run("import", "--ledger", tmp_path / "other", answer="n\n", code=1)
     assert "read" not in refused.split("?")[1]
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_path_that_is_not_there_makes_no_ledger(tmp_path: Path) -> None:
+    assert "Nothing at" in run("import", tmp_path / "nowhere", "--ledger", tmp_path / "l", code=2)
+    assert not (tmp_path / "l").exists()
+
+
+def test_an_import_of_nothing_new_says_so_without_a_table(home: Path, tmp_path: Path) -> None:
+    first = run("import", home / ".claude", "--ledger", tmp_path / "l")
+    assert "claude-code" in first
+    again = run("import", home / ".claude", "--ledger", tmp_path / "l")
+    assert "0 files read, 1 unchanged" in again
+    assert "accepted" not in again
 
 
 def test_yes_does_not_ask(home: Path, tmp_path: Path) -> None:

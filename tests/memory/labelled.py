@@ -16,7 +16,7 @@ from ledgerkit.extract.verifiers import verifier_frame
 from ledgerkit.memory import CITING_SCHEMA, check_claims, decide, resolve_citations, rule_on_citations
 from ledgerkit.memory.evidence import calls_frame, changes_frame, checks_frame
 from ledgerkit.memory.rules.sets import r16_failure_completeness, r17_changed_files, r18_coverage
-from ledgerkit.memory.spoken.check import _prepared, spoken_rulings
+from ledgerkit.memory.spoken.check import prepared, spoken_rulings
 from ledgerkit.memory.spoken.joins import Evidence
 
 HERE: Final = Path(__file__).resolve().parent
@@ -277,7 +277,7 @@ def written_rulings() -> pl.DataFrame:
     parts, calls, continued = frames(runs)
     in_form = calls_frame(calls)
     evidence = Evidence(in_form, changes_frame(in_form), checks_frame(verifier_frame(parts), in_form))
-    rows = _prepared(claims_frame(parts), in_form, parts, continued)
+    rows = prepared(claims_frame(parts), in_form, parts, continued)
     return spoken_rulings(rows, evidence, placements(runs))
 
 

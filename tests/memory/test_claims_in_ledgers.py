@@ -76,7 +76,7 @@ def test_messages_of_commits_and_last_words_are_claims(ledger: lk.Ledger, tmp_pa
     )
     log.shell("git commit -m 'Make all tests pass'", "[main 2b3c4d5]")
     log.shell("echo 'All tests pass.' > note.txt", "")
-    log._call("submit", "ok", message="All tests pass.")
+    log.call("submit", "ok", message="All tests pass.")
     found = imported(ledger, tmp_path, log).check_claims().sort("sequence_no")
     assert found["verdict"].to_list() == ["contradicted"] * 3
     assert found["tool_call_id"].null_count() == 0

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import ledgerkit as lk
-from tests.conftest import NOW
 from tests.memory.labelled import HERE
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
@@ -29,9 +28,8 @@ def test_no_third_of_the_sample_is_from_one_project() -> None:
     assert max(Counter(found["project"]).values()) * 3 <= found.height
 
 
-def test_verdicts_agree_with_the_labels(corpus: Path, tmp_path: Path) -> None:
-    with lk.open(tmp_path / "runs.ledger", key=bytes(32)) as ledger:
-        ledger.import_logs(corpus, now=NOW)
+def test_verdicts_agree_with_the_labels(corpus_import: tuple[Path, lk.ImportAccount]) -> None:
+    with lk.open(corpus_import[0]) as ledger:
         checked = ledger.check_claims()
     judged = labels().join(checked, on=PLACE, how="left")
     given = judged["verdict"].fill_null("none")

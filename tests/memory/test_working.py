@@ -48,21 +48,21 @@ class Work(Log):
     """A session of commands, edits and what came of them, one call a step."""
 
     def shell(self, command: str, printed: str, *, code: int = 0) -> str:
-        return self._call("Bash", printed, is_error=code != 0, command=command)
+        return self.call("Bash", printed, is_error=code != 0, command=command)
 
     def edit(self, path: str) -> str:
-        return self._call("Edit", "The file has been updated.", file_path=path, old_string="a", new_string="b")
+        return self.call("Edit", "The file has been updated.", file_path=path, old_string="a", new_string="b")
 
     def create(self, path: str) -> str:
-        return self._call("Write", f"File created successfully at: {path}", file_path=path, content="x = 1\n")
+        return self.call("Write", f"File created successfully at: {path}", file_path=path, content="x = 1\n")
 
     def read(self, path: str, printed: str) -> str:
-        return self._call("Read", printed, file_path=path)
+        return self.call("Read", printed, file_path=path)
 
     def plan(self, todos: list[dict[str, str]]) -> str:
-        return self._call("TodoWrite", "Todos have been modified successfully.", todos=todos)
+        return self.call("TodoWrite", "Todos have been modified successfully.", todos=todos)
 
-    def _call(self, tool: str, printed: str, *, is_error: bool = False, **arguments: object) -> str:
+    def call(self, tool: str, printed: str, *, is_error: bool = False, **arguments: object) -> str:
         call = f"toolu_{uid(self.name, len(self.records))[:12]}"
         self.answers(tool_use(call, tool, **arguments))
         self.returns(call, printed, is_error=is_error or None)

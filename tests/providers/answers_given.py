@@ -30,6 +30,7 @@ ANSWERS: dict[ProviderInterface, dict[str, Any]] = {
                 "id": "msg_1",
                 "role": "assistant",
                 "status": "completed",
+                "phase": "commentary",
                 "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
             },
             {

@@ -26,7 +26,8 @@ class Case:
     rule: RuleName
     interface: p.ProviderInterface
     spoil: Callable[[Body], object]
-    more: dict[str, Any] | None = None
+    beside: Callable[[ProviderPayload], ProviderPayload] = lambda payload: payload
+    """What else is changed beside the body, for the rule to be the only one."""
 
 
 def sound(interface: p.ProviderInterface) -> ProviderPayload:
@@ -99,6 +100,34 @@ def all_of(*spoils: Callable[[Body], object]) -> Callable[[Body], object]:
     return spoil
 
 
+def nested(levels: int) -> Body:
+    """A schema of so many levels."""
+    schema: Body = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "array", "items": schema}
+    return schema
+
+
+def whose(path: str, trust: p.TrustLevel, words: str) -> Callable[[ProviderPayload], ProviderPayload]:
+    """Says who says the text at a path."""
+
+    def change(payload: ProviderPayload) -> ProviderPayload:
+        others = tuple(one for one in payload.origins if one.path != path)
+        return replace(payload, origins=(*others, Origin(path, trust, None, 0, len(words))))
+
+    return change
+
+
+def able(**capabilities: Any) -> Callable[[ProviderPayload], ProviderPayload]:
+    """Changes what the interface can do."""
+    return lambda payload: replace(payload, capabilities=payload.capabilities.model_copy(update=capabilities))
+
+
+def spare(alias: str) -> Callable[[ProviderPayload], ProviderPayload]:
+    """Adds an alias to the table."""
+    return lambda payload: replace(payload, aliases=ToolAliases((*payload.aliases.pairs, ("spare", alias))))
+
+
 def repeat(field: str, at: int, value: Any = None) -> Callable[[Body], object]:
     """Puts a copy of an item, or something else, before the item after it."""
     return lambda body: body[field].insert(at + 1, copy.deepcopy(body[field][at] if value is None else value))
@@ -107,8 +136,8 @@ def repeat(field: str, at: int, value: Any = None) -> Callable[[Body], object]:
 CALL: Body = {"type": "function_call", "call_id": "c1", "name": "repo_read", "arguments": "{}"}
 GAVE: Body = {"type": "function_call_output", "call_id": "c1", "output": "again"}
 SAID: Body = {"type": "message", "role": "user", "content": "Wait."}
-NO_TOOLS: Body = {"tool_use": False}
 BOTH: Body = {"functionCall": {"name": "write", "args": {}, "id": "c9"}}
+SCHEMA = ("generationConfig", "responseJsonSchema", "properties")
 CASES = [
     Case(RuleName.NOT_JSON, CHAT, put("messages", 1, "content", value="lone \ud800")),
     Case(RuleName.REQUIRED_KEY, ANTHROPIC, cut("max_tokens")),
@@ -204,15 +233,23 @@ CASES = [
     Case(RuleName.ROLES_ALTERNATE, GEMINI, repeat("contents", 0)),
     Case(RuleName.ROLES_ALTERNATE, LOCAL, repeat("messages", 1)),
     Case(RuleName.ROLES_ALTERNATE, LOCAL, repeat("messages", 5, {"role": "user", "content": "Wait."})),
-    Case(RuleName.INSTRUCTION_PLACE, LOCAL, swap("messages", 0, 1), {"moved": ("messages[0]", "messages[1]")}),
     Case(
-        RuleName.INSTRUCTION_ROLES, CHAT, put("messages", 0, "role", value="developer"), {"roles": ("system", "tool")}
+        RuleName.INSTRUCTION_PLACE,
+        LOCAL,
+        swap("messages", 0, 1),
+        whose("messages[1].content", p.TrustLevel.PLATFORM_TRUSTED, "Be safe."),
+    ),
+    Case(
+        RuleName.INSTRUCTION_ROLES,
+        CHAT,
+        put("messages", 0, "role", value="developer"),
+        able(roles=tuple(role for role in p.LlmRole if role is not p.LlmRole.DEVELOPER)),
     ),
     Case(
         RuleName.INSTRUCTION_ROLES,
         CHAT,
         lambda body: body["messages"].insert(1, {"role": "system", "content": "Be safe."}),
-        {"copied": "messages[1].content"},
+        whose("messages[1].content", p.TrustLevel.ORG_TRUSTED, "Be safe."),
     ),
     Case(RuleName.INSTRUCTION_TRUST, ANTHROPIC, lambda body: body["system"].append({"type": "text", "text": "Obey."})),
     Case(RuleName.INSTRUCTION_TRUST, RESPONSES, put("instructions", value="Be safe.\n\nObey.")),
@@ -221,13 +258,13 @@ CASES = [
         RuleName.INSTRUCTION_TRUST,
         CHAT,
         put("messages", 1, "role", value="developer"),
-        {"trust": "messages[1].content"},
+        whose("messages[1].content", made.MODEL, "Fix it."),
     ),
-    Case(RuleName.TOOL_NAME_FORM, RESPONSES, put("tools", 0, "name", value="repo.read"), {"also": "repo.read"}),
+    Case(RuleName.TOOL_NAME_FORM, RESPONSES, put("tools", 0, "name", value="repo.read"), spare("repo.read")),
     Case(RuleName.UNALIASED_NAME, CHAT, put("messages", 2, "tool_calls", 0, "function", "name", value="other")),
     Case(RuleName.DUPLICATE_TOOL, ANTHROPIC, repeat("tools", 0)),
     Case(RuleName.TOOLS_MISSING, ANTHROPIC, all_of(cut("tools"), cut("tool_choice"))),
-    Case(RuleName.TOOLS_NOT_SUPPORTED, CHAT, lambda _: None, NO_TOOLS),
+    Case(RuleName.TOOLS_NOT_SUPPORTED, CHAT, lambda _: None, able(tool_use=False)),
     Case(RuleName.TOOL_SCHEMA, RESPONSES, put("tools", 0, "parameters", "anyOf", value=[])),
     Case(RuleName.TOOL_SCHEMA, ANTHROPIC, put("tools", 0, "input_schema", "type", value="string")),
     Case(RuleName.CHOICE_WITHOUT_TOOLS, CHAT, cut("tools")),
@@ -251,7 +288,13 @@ CASES = [
         RESPONSES,
         put("text", "format", "schema", value={"type": "array", "items": {"type": "string"}}),
     ),
+    Case(RuleName.SCHEMA_SUBSET, GEMINI, put(*SCHEMA, "a", value={"type": "array"})),
+    Case(RuleName.SCHEMA_SUBSET, GEMINI, put(*SCHEMA, "a", value={"description": "anything"})),
+    Case(RuleName.SCHEMA_SUBSET, GEMINI, put(*SCHEMA, "a", value=True)),
+    Case(RuleName.SCHEMA_SUBSET, GEMINI, put(*SCHEMA, "a", value=nested(5))),
+    Case(RuleName.SCHEMA_SUBSET, GEMINI, put(*SCHEMA, "a", value={"anyOf": [{"type": "string", "format": "date"}]})),
     Case(RuleName.OPTION_RANGE, CHAT, put("temperature", value=2.5)),
+    Case(RuleName.TOO_MANY_MESSAGES, ANTHROPIC, lambda body: body["messages"].extend(body["messages"][5:] * 50_000)),
     Case(RuleName.OPTION_RANGE, GEMINI, put("generationConfig", "stopSequences", value=["a"] * 6)),
     Case(RuleName.OPTION_RANGE, ANTHROPIC, put("max_tokens", value=0)),
 ]
@@ -266,29 +309,7 @@ def spoilt(case: Case) -> ProviderPayload:
     assert check_payload(payload) == ()
     body = copy.deepcopy(payload.body)
     case.spoil(body)
-    more = case.more or {}
-    origins = list(payload.origins)
-    if "trust" in more:
-        spoken = p.TrustLevel.MODEL_GENERATED
-        origins = [replace(one, trust_level=spoken) if one.path == more["trust"] else one for one in origins]
-    if "copied" in more:
-        origins = [one for one in origins if one.path != more["copied"]]
-        origins.append(Origin(more["copied"], p.TrustLevel.ORG_TRUSTED, None, 0, len("Be safe.")))
-    if "moved" in more:
-        first, second = more["moved"]
-        moved = {f"{first}.content": f"{second}.content", f"{second}.content": f"{first}.content"}
-        origins = [replace(one, path=moved.get(one.path, one.path)) for one in origins]
-    capabilities = payload.capabilities
-    if "roles" in more:
-        roles = tuple(p.LlmRole(role) for role in (*more["roles"], "user", "assistant"))
-        capabilities = capabilities.model_copy(update={"roles": roles})
-    if "tool_use" in more:
-        capabilities = capabilities.model_copy(update={"tool_use": more["tool_use"]})
-    aliases = payload.aliases
-    if "also" in more:
-        pairs = dict(aliases.pairs) | {"spare": "repo.read"}
-        aliases = ToolAliases(tuple(sorted(pairs.items())))
-    return replace(payload, body=body, origins=tuple(origins), capabilities=capabilities, aliases=aliases)
+    return case.beside(replace(payload, body=body))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule.value}-{case.interface.value}")

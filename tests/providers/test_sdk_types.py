@@ -18,6 +18,8 @@ from ledgerkit.protocol import names as p
 from ledgerkit.providers import map_request, read_answer
 from tests.providers import answers_given, drawn, made
 
+pytestmark = pytest.mark.slow  # the packages take many seconds to load and to build their validators
+
 RESPONSES, CHAT, ANTHROPIC, GEMINI, LOCAL = p.ProviderInterface
 
 
@@ -69,7 +71,7 @@ def test_a_request_with_everything_fits_the_types(interface: p.ProviderInterface
 
 
 @pytest.mark.parametrize("interface", p.ProviderInterface)
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(request=drawn.llm_requests())
 def test_any_request_fits_the_types(interface: p.ProviderInterface, request: p.LlmRequest) -> None:
     opinion(interface)(map_request(request, interface).body)

@@ -157,8 +157,8 @@ def _charged(tokens: Ints, per_token: Ints, extra: Ints) -> tuple[Ints, Ints]:
 def _edges(tokens: Ints, per_token: Ints, extra: Ints) -> tuple[Ints, Ints, Ints]:
     """Each stretch in two: the first tokens pay one more. Empty ones have no edge."""
     calls = tokens.shape[0]
-    widths = np.stack((extra, tokens - extra), axis=2).reshape(calls, -1)
-    slope = np.stack((per_token + 1, per_token), axis=2).reshape(calls, -1)
+    widths = np.stack((extra, tokens - extra), axis=2).reshape(calls, 2 * tokens.shape[1])
+    slope = np.stack((per_token + 1, per_token), axis=2).reshape(calls, 2 * tokens.shape[1])
     edges, steps = np.cumsum(widths, axis=1), np.zeros_like(widths)
     base, behind = np.zeros(calls, np.int64), np.zeros(calls, np.int64)
     met = np.zeros(calls, np.bool_)

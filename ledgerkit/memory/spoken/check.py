@@ -77,7 +77,7 @@ def check_claims(  # noqa: PLR0913 - each frame is one thing that a caller may k
     if links is not None and links.height:
         checks, changes = with_linked(checks, changes, links)
     evidence = Evidence(calls, changes, checks)
-    rows = _prepared(claims, calls, texts, continued)
+    rows = prepared(claims, calls, texts, continued)
     decided = decide(spoken_rulings(rows, evidence, placements))
     in_call = references(rows["tool_call_id"]).rename({"reference": "of_call"})
     place = pl.coalesce("of_call", pl.format("message:{}#c{}-{}", "message_id", "start", "end"))
@@ -98,7 +98,7 @@ def spoken_rulings(rows: pl.DataFrame, evidence: Evidence, placements: pl.DataFr
     return pl.concat(found)
 
 
-def _prepared(
+def prepared(
     claims: pl.DataFrame, calls: pl.DataFrame, texts: pl.DataFrame | None, continued: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Claims with an id, their first number, the text around them, and whether evidence may lie before the log."""

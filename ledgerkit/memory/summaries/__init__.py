@@ -4,5 +4,29 @@ from __future__ import annotations
 
 from ledgerkit.memory.summaries.checking import FINDING_SCHEMA, check_summary, repaired
 from ledgerkit.memory.summaries.writing import EvidenceBoundSummarizer, Summarizer
+from ledgerkit.memory.summaries.written import (
+    Citable,
+    Discarded,
+    SummaryDraft,
+    SummaryRequest,
+    SummaryWriter,
+    WritingSummarizer,
+    WrittenSummary,
+    write_summary,
+)
 
-__all__ = ["FINDING_SCHEMA", "EvidenceBoundSummarizer", "Summarizer", "check_summary", "repaired"]
+__all__ = [
+    "FINDING_SCHEMA",
+    "Citable",
+    "Discarded",
+    "EvidenceBoundSummarizer",
+    "Summarizer",
+    "SummaryDraft",
+    "SummaryRequest",
+    "SummaryWriter",
+    "WritingSummarizer",
+    "WrittenSummary",
+    "check_summary",
+    "repaired",
+    "write_summary",
+]

@@ -54,11 +54,15 @@ def repaired(record: RunRecord, summary: Summary, *, step: int | None = None) ->
     """
     seen = record.up_to(step)
     fresh = EvidenceBoundSummarizer().summarise(seen)
-    own = {_said(one) for one in (*fresh.facts, *fresh.decisions, *fresh.open_problems)}
-    judged = [v for v in judge_update(seen, summary) if v.is_accepted or _said(v.item) in own]
-    kept = {kind: tuple(v.item for v in judged if v.kind == kind) for kind in _KINDS}
+    own = {_said(one): one for one in (*fresh.facts, *fresh.decisions, *fresh.open_problems)}
+    judged = [
+        (v.kind, own.get(_said(v.item), v.item))
+        for v in judge_update(seen, summary)
+        if v.is_accepted or _said(v.item) in own
+    ]
+    kept = {kind: tuple(item for of, item in judged if of == kind) for kind in _KINDS}
     told = {problem.problem for problem in fresh.open_problems}
-    more = (v.item for v in judged if isinstance(v.item, OpenProblem))
+    more = (item for _, item in judged if isinstance(item, OpenProblem))
     problems = (*fresh.open_problems, *(item for item in more if item.problem not in told))
     return summary.model_copy(
         update={
@@ -104,7 +108,9 @@ def _said(item: EvidencedBase) -> tuple[str, tuple[str, ...]]:
 
 def _hidden(record: RunRecord, summary: Summary) -> list[dict[str, Any]]:
     """Rule 4: every check that fails where it ends is told."""
-    failing = [c for c in outcomes.standing(outcomes.checks(record)) if c.verdict == "failed"]
+    every = outcomes.checks(record)
+    failing = [c for c in outcomes.standing(every) if c.verdict == "failed"]
+    names = {c.name for c in every}
     failures = pl.DataFrame(
         [{"claim_id": "s", "check_key": c.name, "evidence": [str(ref) for ref in c.refs]} for c in failing],
         schema={"claim_id": pl.String, "check_key": pl.String, "evidence": pl.List(pl.String)},
@@ -113,7 +119,7 @@ def _hidden(record: RunRecord, summary: Summary) -> list[dict[str, Any]]:
     told = [
         {"claim_id": "s", "check_key": c.name}
         for c in failing
-        if any(c.name in text or refs & {str(ref) for ref in c.refs} for text, refs in texts)
+        if any(_named(text, names) == c.name or refs & {str(ref) for ref in c.refs} for text, refs in texts)
     ]
     found = r16_failure_completeness(
         failures, pl.DataFrame(told, schema={"claim_id": pl.String, "check_key": pl.String})
@@ -122,6 +128,11 @@ def _hidden(record: RunRecord, summary: Summary) -> list[dict[str, Any]]:
         _finding("hidden", "open_problem", row["why"], row["rule"], row["outcome"], row["why"], row["evidence"])
         for row in found.iter_rows(named=True)
     ]
+
+
+def _named(text: str, names: set[str]) -> str:
+    """The check that a text names: the longest name in it, since one command may stand in another."""
+    return max((name for name in names if name in text), key=len, default="")
 
 
 def _lost(record: RunRecord, summary: Summary) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from ledgerkit.providers.answers.decoding import Fields, fields, items, text_of
 from ledgerkit.providers.answers.draft import Draft
 from ledgerkit.providers.dialects.anthropic import THINKING_KEYS
 from ledgerkit.providers.dialects.gemini import SIGNATURE
-from ledgerkit.providers.dialects.responses import REASONING_KEYS
+from ledgerkit.providers.dialects.responses import PHASE, PHASES, REASONING_KEYS
 
 _CHAT_STOPS: Final = {
     "stop": StopReason.FINISHED,
@@ -77,9 +77,7 @@ def read_responses(raw: Fields, draft: Draft) -> None:
     for item in items(raw.get("output")):
         match item.get("type"):
             case "message":
-                for part in items(item.get("content")):
-                    draft.say(part.get("text"))
-                    draft.refuse(part.get("refusal"))
+                _speak(item, draft)
             case "function_call":
                 draft.ask(item.get("call_id"), item.get("name"), item.get("arguments"))
             case "reasoning":
@@ -92,6 +90,14 @@ def read_responses(raw: Fields, draft: Draft) -> None:
     _stop(draft, reason or raw.get("status"), _RESPONSES_STOPS)
     draft.call_id, draft.model = text_of(raw.get("id")), text_of(raw.get("model"))
     draft.tier, draft.usage = text_of(raw.get("service_tier")), fields(raw.get("usage"))
+
+
+def _speak(item: Fields, draft: Draft) -> None:
+    for part in items(item.get("content")):
+        if text_of(part.get("text")) is not None and item.get(PHASE) in PHASES:
+            draft.carry({PHASE: item.get(PHASE)})
+        draft.say(part.get("text"))
+        draft.refuse(part.get("refusal"))
 
 
 def read_anthropic(raw: Fields, draft: Draft) -> None:

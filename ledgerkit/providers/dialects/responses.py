@@ -7,6 +7,9 @@ at the provider.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
+
+from pydantic import JsonValue
 
 from ledgerkit.protocol.requests import ToolChoiceMode
 from ledgerkit.protocol.vocabulary import LlmRole
@@ -18,7 +21,9 @@ from ledgerkit.providers.told import json_text, told
 from ledgerkit.providers.tools import Declared
 from ledgerkit.providers.turns import Called, Said, Turn
 
-REASONING_KEYS: tuple[str, ...] = ("type", "id", "summary", "encrypted_content")
+PHASE: Final = "phase"
+PHASES: Final = ("commentary", "final_answer")
+REASONING_KEYS: Final = ("type", "id", "summary", "encrypted_content")
 """What is given back of a reasoning item."""
 
 
@@ -61,9 +66,10 @@ def _items(turn: Turn, parcel: Parcel) -> Iterator[dict[str, object]]:
             yield {"type": "message", "role": turn.role.value, "content": one}
         return
     for piece in (*turn.texts, *turn.calls):
+        phase = _phase(piece)
         yield from _reasoning(piece, parcel.notes)
         if isinstance(piece, Said):
-            yield {"type": "message", "role": "assistant", "content": piece.text}
+            yield {"type": "message", "role": "assistant", "content": piece.text} | phase
         else:
             yield {
                 "type": "function_call",
@@ -73,9 +79,21 @@ def _items(turn: Turn, parcel: Parcel) -> Iterator[dict[str, object]]:
             }
 
 
+def _phase(piece: Said | Called) -> dict[str, object]:
+    """Whether a text was a comment on the way or the end of an answer, as the provider marked it."""
+    marked = [item for item in piece.carried if isinstance(piece, Said) and _is_phase(item)]
+    return {PHASE: marked[-1][PHASE]} if marked else {}
+
+
+def _is_phase(item: dict[str, JsonValue]) -> bool:
+    return item.keys() == {PHASE} and item[PHASE] in PHASES
+
+
 def _reasoning(piece: Said | Called, notes: list[Note]) -> Iterator[dict[str, object]]:
     """Reasoning items that stand before what they led to."""
     for item in piece.carried:
+        if isinstance(piece, Said) and _is_phase(item):
+            continue
         identifier, summary = item.get("id"), item.get("summary")
         is_whole = (
             item.get("type") == "reasoning"

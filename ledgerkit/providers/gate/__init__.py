@@ -61,6 +61,8 @@ def check_payload(payload: ProviderPayload) -> tuple[Violation, ...]:
         >>> [(one.rule.value, one.path) for one in found]
         [('result_without_call', 'messages[0].content')]
     """
+    if too_long := tuple(limits.check_count(payload)):
+        return too_long
     try:
         checked_json(payload.body)
     except ValueError as error:

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from ledgerkit.protocol.capabilities import ProviderInterface
 from ledgerkit.providers.gate.reading import Reading
 from ledgerkit.providers.gate.violations import RuleName, Violation
+from ledgerkit.providers.payloads import ProviderPayload
 from ledgerkit.providers.schemas import MAX_SCHEMA_DEPTH
 from ledgerkit.providers.told import joined_path
 
@@ -24,6 +25,7 @@ _RANGES: Final = {
     "max_output_tokens": (1, 2**31 - 1),
     "maxOutputTokens": (1, 2**31 - 1),
 }
+_MOST_MESSAGES: Final = 100_000
 _STOPS: Final = {"stop": 4, "stopSequences": 5, "stop_sequences": 64}
 
 Json = Any
@@ -110,3 +112,11 @@ def check_options(reading: Reading) -> Iterator[Violation]:
         stops: list[str] = options.get(name, [])
         if len(stops) > most or any(not stop.strip() for stop in stops):
             yield Violation(RuleName.OPTION_RANGE, prefix + name, f"At most {most} stop sequences, none blank.")
+
+
+def check_count(payload: ProviderPayload) -> Iterator[Violation]:
+    """Not more messages than the interface takes; asked before anything looks at each of them."""
+    messages = payload.body.get("messages")
+    count = len(messages) if isinstance(messages, list) else 0
+    if payload.interface is ProviderInterface.ANTHROPIC and count > _MOST_MESSAGES:
+        yield Violation(RuleName.TOO_MANY_MESSAGES, "messages", f"At most {_MOST_MESSAGES} messages.")

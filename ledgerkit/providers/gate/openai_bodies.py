@@ -37,6 +37,7 @@ _ITEM: Final = Tagged(
         "message": of_type(
             "message",
             {"role": OneOf(("user", "assistant", "system", "developer")), "content": TextOr(ListOf(_INPUT_TEXT))},
+            {"phase": OneOf(("commentary", "final_answer"))},
         ),
         "function_call": of_type(
             "function_call", {"call_id": TEXT, "name": TEXT, "arguments": _JSON_TEXT}, {"id": TEXT}

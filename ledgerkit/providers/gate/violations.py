@@ -48,6 +48,7 @@ class RuleName(StrEnum):
     CACHE_MARKS = "cache_marks"
     SCHEMA_SUBSET = "schema_subset"
     OPTION_RANGE = "option_range"
+    TOO_MANY_MESSAGES = "too_many_messages"
 
 
 @dataclass(frozen=True, slots=True)
