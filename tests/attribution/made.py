@@ -57,7 +57,7 @@ def _copies(random: Random, exact: bool) -> int:
 
 
 def _call(random: Random, run: dict[str, Any], step: int, size: int, *, exact: bool) -> dict[str, Any]:
-    row = {**{k: run[k] for k in ("session_id", "run_id")}, "step": step, "created_at": WHEN, "billed": True,
+    row: dict[str, Any] = {**{k: run[k] for k in ("session_id", "run_id")}, "step": step, "created_at": WHEN, "billed": True,
            "model": MODELS[0], "output_tokens": random.randint(0, 700), "is_opaque": False}  # fmt: skip
     total = size
     if not exact:
