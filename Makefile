@@ -35,7 +35,7 @@ test: setup ## Run the fast tests and every docstring example
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser'
 
 slow: setup ## Run the slow tests and those that drive a browser
-	$(BIN)/pytest -n auto --dist worksteal -m 'slow or browser'
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto --dist worksteal -m 'slow or browser'
 
 coverage: setup ## Run the fast tests and show the lines that none of them ran
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser' --cov --cov-report term

@@ -6,9 +6,13 @@ Runs are made: a step is a text, a tool call and its result, of sizes as agents 
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
 
 import numpy as np
 import polars as pl
@@ -122,10 +126,37 @@ def compare(runs: int, steps: int, replay_runs: int) -> float:
     return whole
 
 
+def _half(runs: int, steps: int, barrier: Barrier, answers: Queue[float]) -> None:
+    """A process of its own: makes its runs, waits for the others, and gives its seconds for all strategies."""
+    frames = made_frames(runs, steps)
+    measured(frames, strategies.FullHistory())
+    barrier.wait()
+    start = time.perf_counter()
+    for strategy, _ in COMPARED:
+        measured(frames, strategy)
+    answers.put(time.perf_counter() - start)
+
+
+def side_by_side(runs: int, steps: int, jobs: int = 2) -> None:
+    """Prints what so many processes do together by the clock: runs are divided among them, as batches are."""
+    os.environ["POLARS_MAX_THREADS"] = "1"  # one core each; a process that is made now sees it
+    context = get_context("spawn")
+    barrier, answers = context.Barrier(jobs), context.Queue()
+    workers = [context.Process(target=_half, args=(runs // jobs, steps, barrier, answers)) for _ in range(jobs)]
+    for worker in workers:
+        worker.start()
+    slowest = max(answers.get() for _ in workers)
+    for worker in workers:
+        worker.join()
+    rate = runs // jobs * jobs * steps * len(COMPARED) / slowest
+    print(f"{runs:,} runs of {steps:,} steps on {jobs} processes: {rate:,.0f} model calls x strategies per second")
+
+
 def main() -> None:
     """Prints the tables."""
     if len(sys.argv) == 3:
         compare(int(sys.argv[1]), int(sys.argv[2]), 0)
+        side_by_side(int(sys.argv[1]), int(sys.argv[2]))
         return
     small = compare(1_000, 100, 3)
     large = compare(10_000, 100, 0)
@@ -133,6 +164,8 @@ def main() -> None:
     print(f"\n10,000 runs take {large / small:.1f} times as long as 1,000 (linear: 10)")
     short, long = compare(400, 500, 0), compare(20, 10_000, 0)
     print(f"20 runs of 10,000 steps take {long / short:.1f} times as long as 400 of 500 (linear: 1)")
+    side_by_side(10_000, 100)
+    side_by_side(20, 5_000)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 

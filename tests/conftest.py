@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
+from hypothesis import settings
 
 import ledgerkit as lk
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+# Few examples where nothing is said, so that the fast tests are fast; the slow ones draw many (make slow).
+_ALIKE = bool(os.environ.get("CI"))
+settings.register_profile("fast", deadline=None, max_examples=30, derandomize=_ALIKE)
+settings.register_profile("thorough", deadline=None, max_examples=300, derandomize=_ALIKE)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 os.environ["LEDGERKIT_REDACTION_KEY"] = "public"  # no test makes a key in the settings of whoever runs it
 
 
@@ -26,6 +34,13 @@ def corpus_values() -> dict[str, Any]:
     """The independently computed values of the corpus; empty where there is none."""
     path = corpus_path() / "expected.json"
     return json.loads(path.read_text("utf-8")) if path.is_file() else {"files": {}, "groups": {}}
+
+
+def some_fast(names: Sequence[str], every: int) -> list[ParameterSet]:
+    """Parameters of which only every so-manieth is run by the fast tests; the slow ones run the others."""
+    return [
+        pytest.param(name, marks=() if number % every == 0 else pytest.mark.slow) for number, name in enumerate(names)
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -57,8 +57,10 @@ def _copies(random: Random, exact: bool) -> int:
 
 
 def _call(random: Random, run: dict[str, Any], step: int, size: int, *, exact: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {**{k: run[k] for k in ("session_id", "run_id")}, "step": step, "created_at": WHEN, "billed": True,
-           "model": MODELS[0], "output_tokens": random.randint(0, 700), "is_opaque": False}  # fmt: skip
+    row: dict[str, Any] = {
+        "session_id": run["session_id"], "run_id": run["run_id"], "step": step, "created_at": WHEN, "billed": True,
+        "model": MODELS[0], "output_tokens": random.randint(0, 700), "is_opaque": False,
+    }  # fmt: skip
     total = size
     if not exact:
         total = max(0, int(size * random.choice([0, 0.4, 0.9, 1, 1, 1.1, 2])) + random.choice([0, 0, 3, 500]))

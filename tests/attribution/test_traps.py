@@ -1,4 +1,4 @@
-"""The double-count traps that other tools fell into, each by its name; every record that does not count is explained."""
+"""Double-count traps that other tools fell into, each by its name; every record that does not count is explained."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_one_hour_cache_writes_priced_like_five_minutes(ledger: lk.Ledger, tmp_p
     log = Log("kept long")
     log.asks()
     log.answers(text("A"), call="msg_1", used=usage(0, 0, write=1000))
-    log.answers(text("B"), call="msg_2", used=usage(0, 0, hour=1000))
+    log.answers(text("B"), call="msg_2", used=usage(0, 0, write=1000, hour=1000))
     _import(ledger, log.write(tmp_path / "a.jsonl"))
     assert ledger.calls().sort("call_id")["cost"].to_list() == [Decimal("0.00375"), Decimal("0.006")]
 
@@ -229,8 +229,8 @@ def test_copies_of_a_pi_session_in_another_transcript(ledger: lk.Ledger, tmp_pat
     entries: list[dict[str, Any]] = [
         {"type": "message", "id": "u", "parentId": None, "message": {"role": "user", "content": "Go."}},
         {"type": "message", "id": "a", "parentId": "u", "message": {
-            "role": "assistant", "content": [{"type": "text", "text": "Done."}], "usage": spent, "provider": "anthropic",
-            "model": "claude-sonnet-4-5"}},
+            "role": "assistant", "content": [{"type": "text", "text": "Done."}], "usage": spent,
+            "provider": "anthropic", "model": "claude-sonnet-4-5"}},
     ]  # fmt: skip
     for number, (name, more) in enumerate((("one", {}), ("two", {"parentSession": "/one.jsonl"}))):
         head = {"type": "session", "version": 3, "id": uid(name), "cwd": "/w", **more}

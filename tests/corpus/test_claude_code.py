@@ -15,7 +15,7 @@ import pytest
 
 import ledgerkit as lk
 from ledgerkit.importers.shapes import is_object, objects_of
-from tests.conftest import NOW, corpus_values
+from tests.conftest import NOW, corpus_values, some_fast
 
 pytestmark = pytest.mark.corpus
 
@@ -120,7 +120,7 @@ def _ids(parts: pl.DataFrame, part_type: str) -> set[str]:
     return {i.split(":")[0] if i.startswith("unidentified:") else i for i in ids}
 
 
-@pytest.mark.parametrize("name", _FILES)
+@pytest.mark.parametrize("name", some_fast(_FILES, 4))
 def test_a_file_gives_the_values_that_were_computed_independently(name: str, corpus: Path, imported: Import) -> None:
     got, want = imported(name), Expected(corpus / name, _EXPECTED["files"][name])
     _check_account(got, want)

@@ -152,3 +152,16 @@ def llm_requests(draw: st.DrawFn) -> p.LlmRequest:
         options=options,
         trace=draw(strategies.maybe(strategies.traces)),
     )
+
+
+_FLAGS = ("tool_use", "parallel_tool_calls", "empty_text", "must_end_with_user", "roles_alternate", "structured_output")
+_OPTIONAL_ROLES = (p.LlmRole.SYSTEM, p.LlmRole.DEVELOPER, p.LlmRole.TOOL)
+changes = st.fixed_dictionaries(
+    {
+        "roles": st.lists(st.sampled_from(_OPTIONAL_ROLES), unique=True).map(
+            lambda roles: (*roles, p.LlmRole.USER, p.LlmRole.ASSISTANT)
+        )
+    },
+    optional={flag: st.sampled_from([True, False, None]) for flag in _FLAGS},
+)
+"""What another model or server can do, in place of the table's entries."""

@@ -170,10 +170,20 @@ def check_everywhere(request: p.LlmRequest) -> None:
             check(request, payload)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(request=drawn.llm_requests())
 def test_any_request_becomes_a_payload_that_keeps_every_promise(request: p.LlmRequest) -> None:
     check_everywhere(request)
+
+
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(request=drawn.llm_requests(), changes=drawn.changes)
+def test_whatever_an_interface_can_do_the_payload_fits_it(request: p.LlmRequest, changes: dict[str, Any]) -> None:
+    for interface in p.ProviderInterface:
+        capabilities = p.PROVIDERS[interface].model_copy(update=changes)
+        payload = map_request(request, interface, capabilities=capabilities)
+        no_word_is_lost(request, payload)
+        what_may_only_inform_does_not_instruct(request, payload)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import ledgerkit as lk
 from ledgerkit.importers import codex
 from ledgerkit.importers.conformance import check_format
 from ledgerkit.importers.registry import FORMATS, recognise
-from tests.conftest import NOW, corpus_values
+from tests.conftest import NOW, corpus_values, some_fast
 
 VALUES = corpus_values()
 FILES = sorted(n for n, v in VALUES["files"].items() if v["format"] == "codex" and "line_types" in v)
@@ -22,7 +22,7 @@ USAGE = "sum(input_tokens)::int, sum(cache_read_tokens)::int, sum(output_tokens)
 HOSTED = ("web_search", "tool_search", "image_generation")
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", some_fast(FILES, 4))
 def test_a_file_gives_the_independent_counts(name: str, corpus: Path, ledger: lk.Ledger) -> None:
     expected = VALUES["files"][name]
     account = ledger.import_logs(corpus / name, now=NOW)
