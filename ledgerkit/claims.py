@@ -13,15 +13,20 @@ from ledgerkit.store.storage import Storage
 if TYPE_CHECKING:
     from ledgerkit.strategies import RunFrames
 
-_PARTS: Final = """
-    select session_id, run_id, sequence_no, message_id, part_index, step, kind, part_trust_level, part_type, text,
-        tool_name, tool_call_id, if(part_type = 'tool_call', data, null) as data
-    from parts
-    where ($runs is null or list_contains($runs, run_id)) and (
-        kind in ('ASSISTANT_RESPONSE', 'AGENT_THOUGHT_SUMMARY', 'RUN_SUMMARY')
-        or (part_type = 'tool_call' and (regexp_matches(tool_name, $tools) or regexp_matches(data, $lines)))
+_PARTS: Final = "".join(
+    (
+        "select session_id, run_id, sequence_no, message_id, part_index, kind, part_trust_level, part_type, text, ",
+        "tool_name, tool_call_id, if(part_type = 'tool_call', data, null) as data, ",
+        # A compaction is written with all in sight that it then takes out: no step says what its writer saw.
+        f"if({COMPACTION} is null, step, null) as step ",
+        """
+        from parts where ($runs is null or list_contains($runs, run_id)) and (
+            kind in ('ASSISTANT_RESPONSE', 'AGENT_THOUGHT_SUMMARY', 'RUN_SUMMARY')
+            or (part_type = 'tool_call' and (regexp_matches(tool_name, $tools) or regexp_matches(data, $lines)))
+        )
+        """,
     )
-"""
+)
 _CALLS: Final = """
     select c.*, m.sequence_no as result_sequence_no
     from tool_calls c left join (select distinct run_id, message_id, sequence_no from messages) m

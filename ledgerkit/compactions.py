@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from ledgerkit.contexts import COMPACTION, CONTEXT_PARTS
+from ledgerkit.contexts import COMPACTION, CONTEXT_TEXTS
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ class LedgerCompactions:
 
         def check_claims(self, *, runs: str | Sequence[str] = ()) -> pl.DataFrame: ...  # noqa: D102
         def _record_of(self, session_id: str, run_id: str) -> RunRecord: ...
-        def _contents(self, run: str) -> pl.DataFrame: ...
 
     def check_compactions(self, runs: Collection[str] | None = None) -> pl.DataFrame:
         """What the summaries of recorded compactions lost, hid or invented of the contexts whose place they took.
@@ -61,9 +60,6 @@ class LedgerCompactions:
         claims = self.check_claims(runs=[run_id for _, run_id in there])
         tables = list[pl.DataFrame]()
         for session_id, run_id in there:
-            contexts = frame(CONTEXT_PARTS, {"runs": [run_id]}).filter(pl.col("session_id") == session_id)
-            texts = self._contents(run_id).select("message_id", "part_index", "text", "data", "path")
-            keys = ["message_id", "part_index"]
-            joined = contexts.join(texts.unique(keys), on=keys, how="left", maintain_order="left")
-            tables.append(check_run(session_id, self._record_of(session_id, run_id), joined, claims))
+            contexts = frame(CONTEXT_TEXTS, {"runs": [run_id]}).filter(pl.col("session_id") == session_id)
+            tables.append(check_run(session_id, self._record_of(session_id, run_id), contexts, claims))
         return pl.concat(tables)

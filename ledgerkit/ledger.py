@@ -26,6 +26,7 @@ from ledgerkit.memories import LedgerMemories
 from ledgerkit.projections import LedgerProjections
 from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.protocol.vocabulary import ArtifactLabel, Audience, MessageKind
+from ledgerkit.replays import LedgerReplays
 from ledgerkit.run import Run
 from ledgerkit.safety.gate import check_output
 from ledgerkit.search import search_parts
@@ -130,6 +131,7 @@ class Ledger(
     LedgerExports,
     LedgerMemories,
     LedgerProjections,
+    LedgerReplays,
     LedgerSnapshots,
 ):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.

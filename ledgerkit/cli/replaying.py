@@ -12,7 +12,7 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, reads_past
-from ledgerkit.cli.output import console, one_line, print_json, text
+from ledgerkit.cli.output import console, one_line, print_json, print_table, text
 from ledgerkit.replay import Replay, Step
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
@@ -24,19 +24,37 @@ _STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "b
 
 
 @click.command("replay")
-@click.argument("run_id")
+@click.argument("run_id", metavar="[RUN]", required=False)
 @click.option("--step", "at", type=int, help="Show this step only; negative numbers count from the end.")
 @click.option("--visible", is_flag=True, help="List everything that was visible by then, not only what was new.")
+@click.option("--verify", is_flag=True, help="How true the rebuilt contexts are: of a run's steps, or by log format.")
+@click.option("--against", metavar="RUN", help="Where this other run parts from it.")
 @audit_option
 @json_option
 @reads_past
-def replay_command(
-    ledger: lk.Ledger, run_id: str, at: int | None, visible: bool, audience: lk.Audience, as_json: bool
+def replay_command(  # noqa: PLR0913, PLR0917 - one argument per option
+    ledger: lk.Ledger,
+    run_id: str | None,
+    at: int | None,
+    visible: bool,
+    verify: bool,
+    against: str | None,
+    audience: lk.Audience,
+    as_json: bool,
 ) -> None:
     """Step through a run: what the model could see by then, what it did, what came back.
 
-    In a terminal: keys step through. Otherwise all steps are printed, or the one that --step names.
+    In a terminal: keys step through. Otherwise all steps are printed, or the one that --step names. RUN may be left
+    out with --verify.
     """
+    if verify:
+        _verify(ledger, run_id, as_json=as_json)
+        return
+    if run_id is None:
+        raise click.UsageError("Name a run. List them with: ledgerkit runs")
+    if against is not None:
+        _part(ledger, run_id, against, as_json=as_json)
+        return
     run = ledger.run(run_id)
     replay = run.replay(audience)
     if as_json:
@@ -50,6 +68,39 @@ def replay_command(
         for step in replay:
             _print_step(step, len(replay), visible=visible)
         _print_rest(replay)
+
+
+def _verify(ledger: lk.Ledger, run_id: str | None, *, as_json: bool) -> None:
+    if run_id is None:
+        rows = ledger.replay_fidelity()
+    else:
+        rows = ledger.verify_replay([ledger.run(run_id).run_id]).drop("session_id", "run_id")
+    if as_json:
+        print_json(rows.to_dicts())
+        return
+    numbers = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
+    columns = {name: (name.replace("_", " "), _figure if name in numbers else str) for name in rows.columns}
+    print_table(rows.iter_rows(named=True), columns, right=numbers)
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _part(ledger: lk.Ledger, run_id: str, against: str, *, as_json: bool) -> None:
+    found = ledger.first_divergence(run_id, against)
+    if as_json:
+        print_json({"what": found.what.value, "same": found.same, "a": found.a, "b": found.b})
+        return
+    out = console()
+    out.print(text(found.sentence, "bold"))
+    for name, deed in (("this run", found.a), ("the other", found.b)):
+        if deed is not None:
+            out.print(text(f"{name}, step {deed['step']}, message {deed['sequence_no']}", "dim"))
+            for line in _cut(str(deed["text"] or ""), _BODY_LINES):
+                out.print(text(f"    {line}"))
 
 
 def _json(step: Step, *, visible: bool) -> dict[str, Any]:

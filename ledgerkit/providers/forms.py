@@ -56,16 +56,20 @@ def form_of(capabilities: ProviderCapabilities) -> Form:
     interface = capabilities.interface
     is_openai = interface in _OPENAI
     is_local = interface is ProviderInterface.LOCAL
+    # A list of items has no turns to take.
+    alternates = capabilities.roles_alternate is True and interface is not ProviderInterface.OPENAI_RESPONSES
+    # An instruction between two of the user's messages would leave them neighbours where roles must take turns.
+    in_place = is_openai and not alternates
     return Form(
-        instructions=InstructionPlace.IN_PLACE if is_openai else InstructionPlace.HEAD,
+        instructions=InstructionPlace.IN_PLACE if in_place else InstructionPlace.HEAD,
         instructing_roles=_instructing_roles(capabilities),
         has_tools=capabilities.supports(LlmRole.TOOL) and capabilities.tool_use is not False,
         one_call_per_turn=capabilities.parallel_tool_calls is False,
         keeps_empty_text=is_openai if capabilities.empty_text is None else capabilities.empty_text,
-        merges=not is_openai or capabilities.roles_alternate is True,
+        merges=not is_openai or alternates,
         results_with_user=not is_openai and not is_local,
-        replies_between=(is_openai or is_local) and capabilities.roles_alternate is True,
-        begins_with_user=not is_openai or capabilities.roles_alternate is True,
+        replies_between=(is_openai or is_local) and alternates,
+        begins_with_user=not is_openai or alternates,
         ends_with_user=not is_openai or capabilities.must_end_with_user is True,
     )
 

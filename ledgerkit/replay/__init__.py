@@ -1,4 +1,4 @@
-"""Replay: a run step by step, out of its rows."""
+"""Replay: a run step by step, how true its rebuilt contexts are, and where two runs part."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ledgerkit as lk
-from ledgerkit.memory.working import judge_update
+from ledgerkit.memory.working import RunRecord, judge_update
 from ledgerkit.protocol.memory import Fact, OpenProblem, Summary
 from ledgerkit.protocol.references import EvidenceRef
 from tests.builders import text, uid
 from tests.conftest import NOW
 from tests.memory.test_working import FAILED, PASSED, Work, entries, unresolved
 
-RUNS = 24
+RUNS = 6
 COMMANDS = ("pytest", "pytest tests/test_a.py", "ruff check .", "npm run build", "go test ./...")
 OUTPUT = {
     "pytest": (PASSED, FAILED),
@@ -60,6 +60,12 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> lk.Ledger:
     return made
 
 
+@pytest.fixture(scope="module")
+def records(ledger: lk.Ledger) -> list[RunRecord]:
+    keys = [ledger._resolve(uid(f"drawn{number}")) for number in range(RUNS)]  # pyright: ignore[reportPrivateUsage]
+    return [ledger._record_of(*one) for one in keys]  # pyright: ignore[reportPrivateUsage]
+
+
 def test_every_reference_resolves_and_nothing_is_without_evidence(ledger: lk.Ledger) -> None:
     for number in range(RUNS):
         (run,) = ledger.sql("select run_id from runs where session_id = ?", [uid(f"drawn{number}")])["run_id"]
@@ -95,24 +101,21 @@ def test_a_recorded_summary_that_says_nothing_hides_every_failure(ledger: lk.Led
         assert {tuple(refs) for refs in hidden["evidence"]} == {tuple(str(ref) for ref in refs) for refs in failing}
 
 
-REFS = st.sampled_from(
-    ["message:nowhere", "tool-call:toolu_x", "task:goal", "file:a.py", "artifact:0", "CALL", "ANSWER"]
-)
+REFS = st.sampled_from(["message:nowhere", "tool-call:toolu_x", "task:goal", "file:a.py", "CALL", "ANSWER"])
 TEXTS = st.sampled_from(
     ["All tests pass", "2 tests failed", "5 tests passed", "The build failed", "It must be fast", 'It says "x = 12345"',
      "`a.py` was read", "Nothing"]
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(TEXTS, st.lists(REFS, min_size=1, max_size=3)), min_size=1, max_size=4), st.integers(0, RUNS - 1)
 )
 def test_no_proposal_is_accepted_without_evidence_that_is_there_and_says_so(
-    ledger: lk.Ledger, given_items: list[tuple[str, list[str]]], number: int
+    records: list[RunRecord], given_items: list[tuple[str, list[str]]], number: int
 ) -> None:
-    session, run = ledger._resolve(uid(f"drawn{number}"))  # pyright: ignore[reportPrivateUsage]
-    record = ledger._record_of(session, run)  # pyright: ignore[reportPrivateUsage]
+    record = records[number]
     calls = record.tool_calls.filter(pl.col("result_text").is_not_null())
     answers = record.parts.filter(kind="ASSISTANT_RESPONSE")["message_id"]
     real = {"CALL": f"tool-call:{calls['tool_call_id'][0]}", "ANSWER": f"message:{answers[0]}"}
@@ -126,8 +129,7 @@ def test_no_proposal_is_accepted_without_evidence_that_is_there_and_says_so(
     ):
         if verdict.is_accepted:
             assert set(refs) <= {"CALL", "task:goal"}
-            assert (
-                said.split()[0] not in ("All", "Nothing") or "passed" in output or "ok" in output or "built" in output
-            )
+            assert said != "Nothing"
+            assert said != "All tests pass" or "passed" in output or "ok  " in output
             assert not said.startswith("2 tests") or "2 failed" in output
             assert not said.startswith("5 tests") or "5 passed" in output

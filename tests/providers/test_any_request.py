@@ -98,7 +98,7 @@ def _sequence(payload: ProviderPayload) -> Iterator[tuple[str, str, str]]:
         if "parts" in item:
             yield from (_part(part) for part in item["parts"])
         elif payload.interface is p.ProviderInterface.ANTHROPIC:
-            yield from (_block(block) for block in item["content"])
+            yield from (_block(block) for block in item["content"] if "thinking" not in block["type"])
         elif item.get("type") in ("function_call", "function_call_output"):
             yield "call" if "name" in item else "result", item["call_id"], item.get("name", "")
         elif item.get("role") == "tool":

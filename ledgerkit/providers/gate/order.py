@@ -41,7 +41,7 @@ def check_turns(reading: Reading) -> Iterator[Violation]:
     for (before, _), (role, path) in pairwise(_said(reading)):
         if before == role and role != "tool":
             yield Violation(RuleName.ROLES_ALTERNATE, path, f"Two messages of the {role} follow each other.")
-        elif before == "tool" and role == "user":
+        elif before == "tool" and role == "user" and reading.form.replies_between:
             yield Violation(RuleName.ROLES_ALTERNATE, path, "The user speaks right behind a result.")
 
 
