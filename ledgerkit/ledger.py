@@ -22,6 +22,7 @@ from ledgerkit.compactions import LedgerCompactions
 from ledgerkit.contexts import LedgerContexts
 from ledgerkit.costs import LedgerCosts
 from ledgerkit.exports import LedgerExports
+from ledgerkit.following import LedgerFollowing
 from ledgerkit.memories import LedgerMemories
 from ledgerkit.projections import LedgerProjections
 from ledgerkit.protocol.identifiers import uuid7
@@ -129,6 +130,7 @@ class Ledger(
     LedgerClaims,
     LedgerCompactions,
     LedgerExports,
+    LedgerFollowing,
     LedgerMemories,
     LedgerProjections,
     LedgerReplays,

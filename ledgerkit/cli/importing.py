@@ -16,7 +16,7 @@ from ledgerkit.cli.context import explained_errors, json_option, ledger_option
 from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, text
 from ledgerkit.ingest.importing import Progress as ProgressCallback
 from ledgerkit.ingest.places import places_looked_at, usual_places
-from ledgerkit.reports.formatting import format_count, plural
+from ledgerkit.reports.formatting import format_count, format_money, plural
 
 _SHOWN_DAMAGE = 20
 _SHOWN_NAMES = 4
@@ -60,6 +60,10 @@ class _How(TypedDict):
     type=click.IntRange(min=1),
     help="Worker processes for a large import. Default: one for each usable core, two at most.",
 )
+@click.option("--follow", is_flag=True, help="Go on: import what running agents add, until Ctrl-C.")
+@click.option(
+    "--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds between two looks."
+)
 @json_option
 @ledger_option
 def import_command(
@@ -67,6 +71,8 @@ def import_command(
     paths: tuple[Path, ...],
     yes: bool,
     labels: tuple[Path, ...],
+    follow: bool,
+    interval: float,
     as_json: bool,
     **how: Unpack[_How],
 ) -> None:
@@ -80,6 +86,27 @@ def import_command(
             found = _usual_places(ledger_path, asks=not (yes or as_json))
         with lk.open(ledger_path) as ledger:  # made where it is not there: only now that there is what to import
             _import(ledger, found, labels, as_json=as_json, **how)
+            if follow:
+                _follow(ledger, found, interval, as_json=as_json, **how)
+
+
+def _follow(ledger: lk.Ledger, found: Sequence[Path], interval: float, *, as_json: bool, **how: Unpack[_How]) -> None:
+    """Prints a line for each round that brought something, until somebody stops it."""
+    out = console()
+    if not as_json:
+        out.print(text(f"Following {plural(len(found), 'path')}. Ctrl-C ends it; nothing is lost.", "dim"))
+    try:
+        for account in ledger.follow(*found, interval=interval, **how):
+            if not account.new_messages:
+                continue
+            if as_json:
+                print_json(account_json(account))
+                continue
+            costs = ledger.cost(by="session_id").head(1)
+            total = f", dearest session so far {format_money(costs['cost'].item())}" if costs.height else ""
+            out.print(text(f"{plural(account.new_messages, 'new message')} in {plural(account.runs, 'run')}{total}"))
+    except KeyboardInterrupt:
+        out.print(text("Stopped."))
 
 
 def _import(

@@ -110,7 +110,9 @@ def test_claude_code_totals_are_those_of_the_independent_counter(
 
 
 @pytest.mark.slow
-def test_codex_totals_are_those_of_the_independent_counter(corpus: Path, reference: ModuleType, tmp_path: Path) -> None:
+def test_codex_totals_are_those_of_the_independent_counter(
+    corpus: Path, reference: Callable[[Path, Path], dict[str, Any]], tmp_path: Path
+) -> None:
     folders = sorted({path.parent for path in (corpus / "codex").rglob("*.jsonl")})
     for number, folder in enumerate(folders):
         want = reference(tmp_path / "nothing", folder)["codex"]["fork_dedupe"]

@@ -5,7 +5,6 @@ The rule: a tool never raises for what a model asked; what it did and how it end
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -107,7 +106,7 @@ def _carried_out(tool: Tool, workspace: Workspace, arguments: Arguments, seconds
         return refused("The file is no text in UTF-8.", "not_text")
     except OSError as error:
         return refused(f"The system refused it: {error.strerror or type(error).__name__}.", "os_error")
-    except Exception as error:  # noqa: BLE001 - a broken tool ends its call, not the run
+    except Exception as error:
         return ToolOutcome(f"The tool itself failed: {type(error).__name__}.", ToolStatus.FAILED, error_category="tool")
 
 
@@ -238,12 +237,3 @@ def tools_by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
             raise ConfigurationError(f"Two tools are called {tool.name!r}. Give each a name of its own.")
         found[tool.name] = tool
     return found
-
-
-def declared(tools: Iterable[Tool]) -> str:
-    """The tools as one JSON text, by which a run that is taken up knows them again."""
-    told = [
-        {"definition": tool.definition.model_dump(mode="json"), "risk": tool.risk.value, "destructive": tool.is_destructive}
-        for tool in tools
-    ]
-    return json.dumps(told, ensure_ascii=False, sort_keys=True)
