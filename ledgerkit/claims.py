@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -72,6 +72,13 @@ _COMPACTED: Final = "".join(
         " is not null order by all",
     )
 )
+_SEEN: Final = {
+    "run_id": pl.String,
+    "part_id": pl.String,
+    "reference": pl.String,
+    "from_step": pl.Int64,
+    "to_step": pl.Int64,
+}
 _OF_CALLS: Final = """
     select message_id, part_index::int as part_index, part_id, tool_call_id from parts
     where list_contains($runs, run_id) and tool_call_id is not null
@@ -85,7 +92,7 @@ class LedgerClaims:
 
     if TYPE_CHECKING:  # what the ledger itself brings
 
-        def frames(self, runs: Collection[str] | None = None) -> RunFrames: ...  # noqa: D102
+        def frame_batches(self, runs: Collection[str] | None = None) -> Iterator[RunFrames]: ...  # noqa: D102
 
     def check_claims(self, *, runs: str | Sequence[str] = ()) -> pl.DataFrame:
         """Checkable claims in what models said, each with a verdict by the evidence rules (see docs/claims.md).
@@ -126,13 +133,14 @@ class LedgerClaims:
 
         frame = self._storage.database.frame
         compacted = frame(_COMPACTED, {"runs": runs})["run_id"].to_list()
-        frames = self.frames(compacted)
-        placed = frames.named(project(frames, AsRecorded()).placements)
         of_calls = frame(_OF_CALLS, {"runs": compacted})
         named = of_calls.join(references(of_calls["tool_call_id"]), on="tool_call_id", how="inner")
-        return named.join(placed, on=["message_id", "part_index"], how="inner").select(
-            "run_id", "part_id", "reference", "from_step", "to_step"
-        )
+        seen = [pl.DataFrame(schema=_SEEN)]
+        for frames in self.frame_batches(compacted):
+            placed = frames.named(project(frames, AsRecorded()).placements)
+            joined = named.join(placed, on=["message_id", "part_index"], how="inner")
+            seen.append(joined.select(pl.col(name).cast(dtype) for name, dtype in _SEEN.items()))
+        return pl.concat(seen)
 
 
 def _reached(runs: list[str], links: pl.DataFrame) -> list[str]:

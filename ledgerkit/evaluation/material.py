@@ -12,7 +12,7 @@ import polars as pl
 from ledgerkit.evaluation.lexemes import argument_text
 from ledgerkit.evaluation.presence import Flags, Spans, matching
 from ledgerkit.protocol.vocabulary import Rendition
-from ledgerkit.strategies import Measures, RunFrames, Strategy
+from ledgerkit.strategies import Projection, RunFrames, Strategy
 from ledgerkit.strategies.grid import Ints, ints
 from ledgerkit.strategies.placements import RENDITIONS
 
@@ -99,17 +99,17 @@ class Placed:
     Attributes:
         material: The runs.
         strategy: The strategy.
-        measures: Its placements with what they measure.
+        projection: Its answer.
     """
 
     material: Material
     strategy: Strategy
-    measures: Measures
+    projection: Projection
 
     @property
     def table(self) -> pl.DataFrame:
         """The placements."""
-        return self.measures.projection.placements
+        return self.projection.placements
 
     @cached_property
     def run(self) -> Ints:

@@ -64,9 +64,7 @@ class RandomDrop(Strategy):
 
     def place(self, frames: RunFrames, placements: pl.DataFrame) -> pl.DataFrame:
         """Drops units by rank when the budget is full."""
-        ranks = _random_ranks(frames, self.seed)
-        part = ints(placements["part"])
-        return evict(frames, placements, np.where(part >= 0, ranks[part], -part), self.budget)
+        return drop_at_random(frames, placements, self.budget, self.seed)
 
 
 @dataclass(frozen=True)
@@ -130,14 +128,21 @@ class SectionBudgets(Strategy):
         return _from_shares(grid, shape, [m - t for m, t in zip(most, taken, strict=True)])
 
 
-def evict(frames: RunFrames, placements: pl.DataFrame, key: Ints, budget: int) -> pl.DataFrame:
+def drop_at_random(frames: RunFrames, placements: pl.DataFrame, budget: int | Ints, seed: int) -> pl.DataFrame:
+    """Takes out units at random when a budget is full; one budget, or one for each slot of the grid."""
+    ranks = _random_ranks(frames, seed)
+    part = ints(placements["part"])
+    return evict(frames, placements, np.where(part >= 0, ranks[part], -part), budget)
+
+
+def evict(frames: RunFrames, placements: pl.DataFrame, key: Ints, budget: int | Ints) -> pl.DataFrame:
     """Takes out units by falling key when a budget is full.
 
     Args:
         frames: Steps and parts.
         placements: What stands there.
         key: Key of each placement, equal for those of one unit; the lowest leaves first.
-        budget: Tokens of the whole context.
+        budget: Tokens of the whole context; the same at every step, or by slot of the grid.
     """
     run = ints(placements["run"])
     pinned = _pinned(frames, placements)

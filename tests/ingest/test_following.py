@@ -15,13 +15,13 @@ from tests.builders import Log, assert_same, canonical, line_of, text, tool_use
 from tests.conftest import NOW
 
 WRITER = """
-import sys, time
-data, path = open(sys.argv[1], "rb").read(), sys.argv[2]
-size = int(sys.argv[3])
-with open(path, "ab", buffering=0) as out:
+import sys
+data, size = open(sys.argv[1], "rb").read(), int(sys.argv[3])
+with open(sys.argv[2], "ab", buffering=0) as out:
     for at in range(0, len(data), size):
+        sys.stdin.readline()
         out.write(data[at : at + size])  # lines are torn wherever it falls
-        time.sleep(0.4)
+        print("written", flush=True)
 """
 
 
@@ -38,14 +38,23 @@ def session(name: str, answers: int) -> Log:
 @pytest.mark.parametrize("size", [901, 2503])
 def test_a_file_that_another_process_grows_ends_in_the_same_views(tmp_path: Path, ledger: lk.Ledger, size: int) -> None:
     whole = session("growing", 6).write(tmp_path / "whole" / "a.jsonl")
-    (tmp_path / "live").mkdir()
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, whole, tmp_path / "live" / "a.jsonl", str(size)])
-    rounds = 0
-    for account in ledger.follow(tmp_path / "live", interval=0.05, until=lambda: writer.poll() is not None, now=NOW):
-        rounds += bool(account.new_messages)
-    for _ in ledger.follow(tmp_path / "live", until=lambda: True, now=NOW):
-        pass
-    assert rounds > 1
+    live = tmp_path / "live"
+    live.mkdir()
+    command = [sys.executable, "-c", WRITER, whole, live / "a.jsonl", str(size)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+
+        def until() -> bool:
+            """Lets the writer write its next piece; true when there is none."""
+            try:
+                writer.stdin.write(b"go\n")
+            except BrokenPipeError:
+                return True
+            return not writer.stdout.readline()
+
+        rounds = sum(bool(account.new_messages) for account in ledger.follow(live, until=until, interval=0, now=NOW))
+    assert rounds > 2
     with lk.open(tmp_path / "once.ledger", key=bytes(32)) as once:
         once.import_logs(tmp_path / "whole", now=NOW)
         assert_same(canonical(once), canonical(ledger))
@@ -92,6 +101,7 @@ def test_the_command_follows_until_it_is_stopped(tmp_path: Path) -> None:
         if "1 new message" in line:
             break
     process.send_signal(signal.SIGINT)
+    assert "Stopped" in process.stdout.read()
     process.stdout.close()
     assert process.wait(timeout=60) == 0
     with lk.open(tmp_path / "l") as ledger:

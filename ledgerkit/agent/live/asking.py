@@ -39,7 +39,7 @@ class Asked:
     action: NextActionResponse | ActionRefusal
 
 
-def ask_model(
+def ask_model(  # noqa: PLR0913 - a call's surroundings
     ledger: Ledger,
     setup: Setup,
     standing: Standing,

@@ -11,7 +11,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from ledgerkit.agent.model import ModelUnavailableError
 from ledgerkit.errors import ConfigurationError
@@ -115,8 +115,8 @@ def _message_of(body: bytes) -> str:
     """What an error says, short. It may quote anything: it is recorded as untrusted text, and never followed."""
     text = body.decode("utf-8", "replace")
     try:
-        error = json.loads(text)["error"]
-        text = error["message"] if isinstance(error, dict) else error
+        error = cast("dict[str, Any]", json.loads(text))["error"]
+        text = str(cast("dict[str, Any]", error)["message"] if isinstance(error, dict) else error)
     except (ValueError, KeyError, TypeError):
-        pass
-    return " ".join(str(text).split())[:_SHOWN]
+        pass  # no JSON, or none in the usual form: shown as it came
+    return " ".join(text.split())[:_SHOWN]

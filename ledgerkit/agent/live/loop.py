@@ -88,7 +88,7 @@ def run_agent(  # noqa: PLR0913 - what a run is made of
         return work.go_on()
 
 
-def resume_agent(
+def resume_agent(  # noqa: PLR0913 - what a run needs beside the ledger
     ledger: Ledger,
     run: str,
     model: Model,

@@ -6,6 +6,7 @@ tools and limits. A context can be projected again from the ledger alone, in any
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -22,6 +23,7 @@ from ledgerkit.protocol.messages import AgentMessage
 from ledgerkit.protocol.refusals import parse
 from ledgerkit.protocol.requests import ToolDefinition
 from ledgerkit.protocol.responses import NEXT_ACTION_CONTRACT
+from ledgerkit.protocol.toolcalls import canonical_json
 from ledgerkit.protocol.vocabulary import MessageKind
 from ledgerkit.providers import ActionRefusal, RefusalReason
 from ledgerkit.strategies import parse_strategy
@@ -118,8 +120,14 @@ def setup_of(
     **settings: Any,  # noqa: ANN401
 ) -> Setup:
     """A set-up from the tools that will be used."""
-    definitions = tuple(tool.definition for tool in tools)
-    return Setup(model, profile, task, definitions, {tool.name: tool.risk for tool in tools}, **settings)
+    definitions = tuple(_canonical(tool.definition) for tool in tools)
+    risks = {tool.name: tool.risk for tool in sorted(tools, key=lambda tool: tool.name)}
+    return Setup(model, profile, task, definitions, risks, **settings)
+
+
+def _canonical(tool: ToolDefinition) -> ToolDefinition:
+    """A definition whose schema has its keys in the order that it has when it comes back from the ledger."""
+    return tool.model_copy(update={"parameters": json.loads(canonical_json(tool.parameters))})
 
 
 def recorded_setup(messages: Sequence[AgentMessage]) -> Setup:
@@ -136,8 +144,8 @@ def recorded_setup(messages: Sequence[AgentMessage]) -> Setup:
         data["model"],
         parse(PermissionProfile, found["profile"]),
         parse(TaskContract, found["task"]),
-        tuple(parse(ToolDefinition, tool) for tool in data["tools"]),
-        {name: RiskClass(risk) for name, risk in data["risks"].items()},
+        tuple(_canonical(parse(ToolDefinition, tool)) for tool in data["tools"]),
+        {name: RiskClass(risk) for name, risk in sorted(data["risks"].items())},
         Limits(**data["limits"]),
         data["strategy"],
         data["budget"],
@@ -168,7 +176,7 @@ def _notes(message: AgentMessage) -> list[tuple[str, Any]]:
     if not instructs or message.step != 0:
         return []
     name = message.metadata.get("name")
-    parts = [cast("Any", getattr(part, "data", None)) for part in message.parts]
+    parts = [cast("dict[str, Any] | None", getattr(part, "data", None)) for part in message.parts]
     return [(str(data["note"]) if "note" in data else str(name), data) for data in parts if isinstance(data, dict)]
 
 

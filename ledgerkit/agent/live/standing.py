@@ -145,7 +145,7 @@ class Standing:
 
 def _data(message: AgentMessage) -> dict[str, Any]:
     """What a message says in its structured part."""
-    parts = [cast("Any", getattr(part, "data", None)) for part in message.parts]
+    parts = [cast("dict[str, Any] | None", getattr(part, "data", None)) for part in message.parts]
     found = [data for data in parts if isinstance(data, dict)]
     notes = [data for data in found if data.get("note") == ANSWER]
     return (notes or found)[0]

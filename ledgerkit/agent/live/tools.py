@@ -83,13 +83,20 @@ def use_tool(tool: Tool, workspace: Workspace, arguments: Arguments, seconds: fl
     """
     if problem := _problem(tool.definition, arguments):
         return refused(problem, "bad_arguments")
-    answers: list[ToolOutcome] = []
-    worker = threading.Thread(
-        target=lambda: answers.append(_carried_out(tool, workspace, arguments, seconds)), daemon=True
-    )
+    answers: list[ToolOutcome | BaseException] = []
+
+    def work() -> None:
+        try:
+            answers.append(_carried_out(tool, workspace, arguments, seconds))
+        except BaseException as error:
+            answers.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
     worker.start()
     worker.join(seconds + _GRACE)
     if answers:
+        if isinstance(answers[0], BaseException):
+            raise answers[0]
         return answers[0]
     text = f"{tool.name} was not back after {seconds:g} s and may still be at work."
     return ToolOutcome(text, ToolStatus.TIMED_OUT, error_category="timeout")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from pydantic import JsonValue
+
 from ledgerkit.agent.live.asking import ask_model
 from ledgerkit.agent.live.checks import outcome_of, run_check, summary_of
 from ledgerkit.agent.live.ending import AgentEnd, Approve, Ending
@@ -115,10 +117,9 @@ class Work:
                 return self._after_request(step, action)
             case NextAction.FINISH_WITH_PATCH:
                 return self._after_patch(step)
-            case NextAction.FINISH_BLOCKED:
-                return self._end(step, Ending.BLOCKED)
-            case NextAction.FINISH_FAILED:
-                return self._end(step, Ending.FAILED)
+            case NextAction.FINISH_BLOCKED | NextAction.FINISH_FAILED:
+                is_blocked = action.next_action is NextAction.FINISH_BLOCKED
+                return self._end(step, Ending.BLOCKED if is_blocked else Ending.FAILED)
 
     def _ask(self, step: int) -> Ending | None:
         if (over := self._over_limit(step)) is not None:
@@ -303,7 +304,11 @@ class Work:
         summary = self.ledger.summarise(self.words.run_id)
         items = [*summary.facts, *summary.decisions, *summary.open_problems, *summary.changed_files]
         trust = TrustLevel.lowest([TrustLevel.TOOL_TRUSTED, *(item.trust_level for item in items)])
-        data = {"note": "run summary", "ending": ending.value, "summary": summary.model_dump(mode="json")}
+        data: dict[str, JsonValue] = {
+            "note": "run summary",
+            "ending": ending.value,
+            "summary": summary.model_dump(mode="json"),
+        }
         self._say(self.words.summary(step, data, trust))
         return ending
 

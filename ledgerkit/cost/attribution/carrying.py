@@ -63,6 +63,15 @@ class Carrying:
             calls: Which calls to look at; all if not given.
             rows: Which placements to look at, ascending; all if not given.
         """
+        if calls is None and rows is None:
+            return self._whole
+        return self._costs(calls, rows)
+
+    @cached_property
+    def _whole(self) -> Ints:
+        return self._costs(None, None)
+
+    def _costs(self, calls: Flags | None, rows: Ints | None) -> Ints:
         standing = self.standing
         start, end, position, tokens = standing.start, standing.end, standing.position, standing.tokens
         if rows is not None:

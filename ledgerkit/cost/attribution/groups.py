@@ -157,7 +157,8 @@ def _carried(
     for code in range(int(codes.max()) + 1 if codes.size else 0):
         rows = np.flatnonzero(most[run] >= code)
         mask = codes == code
-        costs = found.carrying.costs(mask, rows)
+        is_all = rows.size == run.size and bool(mask.all())
+        costs = found.carrying.costs() if is_all else found.carrying.costs(mask, rows)
         in_scaled = found.carrying.costs(mask & scaled, rows) if (mask & scaled).any() else np.zeros_like(costs)
         table = pl.DataFrame(
             {
