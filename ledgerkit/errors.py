@@ -17,6 +17,8 @@
     │   └── UnknownNameError (KeyError)   a table, column, run or session that is not there
     ├── PriceFileError (ValueError)       a price file that cannot be read
     ├── ImportSourceError (ValueError)    nothing to import, or a path that cannot be read
+    ├── EvaluationError                   an evaluation that cannot be done, or lost a worker too often
+    │   └── EvaluationCancelledError      the caller ended it
     ├── ExportTargetError (ValueError)    a path that an export cannot or may not write to
     └── MissingExtraError (ImportError)   an optional dependency that is not installed
 
@@ -124,6 +126,14 @@ class ImportSourceError(LedgerkitError, ValueError):
 
 class ImportWorkerError(LedgerkitError):
     """A worker process of an import was lost. What was committed before stays; the rest can be imported again."""
+
+
+class EvaluationError(LedgerkitError):
+    """An evaluation that cannot be done as asked, or that lost the worker of one bucket too often."""
+
+
+class EvaluationCancelledError(EvaluationError):
+    """The caller ended an evaluation; what was finished is kept where it was to be written."""
 
 
 class ExportTargetError(LedgerkitError, ValueError):

@@ -82,6 +82,10 @@ RUN_SCHEMA: Final = pl.Schema(
         "repeated_reads": _INT,
         "validity": _SHARE,
         "determinism": _SHARE,
+        "summary_items": _INT,
+        "summary_fidelity": _SHARE,
+        "failure_omissions": _INT,
+        "invented_requirements": _INT,
         "uncounted_parts": _INT,
         "unknown_gaps": _INT,
     }

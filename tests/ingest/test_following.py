@@ -63,7 +63,7 @@ def test_a_file_that_another_process_grows_ends_in_the_same_views(tmp_path: Path
 def test_what_is_unchanged_is_not_looked_into_again_and_new_files_are(tmp_path: Path, ledger: lk.Ledger) -> None:
     logs = tmp_path / "logs"
     session("one", 1).write(logs / "one.jsonl")
-    counts, rounds = [], iter(range(6))
+    counts, rounds = list[tuple[int, int, int]](), iter(range(6))
 
     def until() -> bool:
         number = next(rounds)
@@ -91,7 +91,7 @@ def test_the_command_follows_until_it_is_stopped(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     assert process.stdout is not None
-    lines = []
+    lines = list[str]()
     for line in process.stdout:
         lines.append(line)
         if line.startswith("Following"):
