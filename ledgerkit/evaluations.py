@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from ledgerkit import cost, tables
-from ledgerkit.contexts import CALLS, CONTEXT_PARTS, CONTEXT_TEXTS, LedgerContexts
+from ledgerkit.contexts import CONTEXT_PARTS, CONTEXT_TEXTS, LedgerContexts
 from ledgerkit.errors import EvaluationError, UnknownNameError
 from ledgerkit.store.place import place_of
 from ledgerkit.store.storage import Storage, open_storage
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 BUCKET_PARTS: Final = 60_000
 """Parts of a bucket, about: a few hundred runs, and a few hundred megabytes with their texts."""
 _FACTS: Final = "select session_id, run_id, working_directory from latest_runs where list_contains($runs, run_id)"
+_CALLS: Final = "select * from model_calls where list_contains($runs, run_id) and step is not null"
 _USAGE: Final = """
     select session_id, run_id, step, cache_read_tokens from model_calls
     where list_contains($runs, run_id) and step is not null and cache_read_tokens is not null
@@ -121,7 +122,7 @@ class _Reader(LedgerContexts):
         contents = frame(CONTEXT_TEXTS if reads else CONTEXT_PARTS, runs)
         if not reads:
             contents = contents.with_columns(pl.lit(None, pl.String).alias(name) for name in ("text", "data", "path"))
-        frames = run_frames(contents, frame(CALLS, runs), self._count_excerpts)
+        frames = run_frames(contents, frame(_CALLS, runs), self._count_excerpts)
         checks = task.options.wants("failure_visibility")
         verdicts = frame(_VERDICTS, runs) if checks else pl.DataFrame(schema=VERDICTS)
         return Material(

@@ -21,6 +21,7 @@ from ledgerkit.claims import LedgerClaims
 from ledgerkit.compactions import LedgerCompactions
 from ledgerkit.contexts import LedgerContexts
 from ledgerkit.costs import LedgerCosts
+from ledgerkit.evaluations import LedgerEvaluations
 from ledgerkit.exports import LedgerExports
 from ledgerkit.following import LedgerFollowing
 from ledgerkit.memories import LedgerMemories
@@ -129,6 +130,7 @@ class Ledger(
     LedgerAudits,
     LedgerClaims,
     LedgerCompactions,
+    LedgerEvaluations,
     LedgerExports,
     LedgerFollowing,
     LedgerMemories,

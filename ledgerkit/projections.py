@@ -28,7 +28,7 @@ _APPROVED: Final = "approved"
 _KEPT_RUNS: Final = 4
 _SAID: Final = (
     "message_id", "part_index", "text", "lines", "data", "tool_call_id", "status", "path", "content_type",
-    "artifact_refs",
+    "artifact_refs", "part_visibility",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from ledgerkit.cli.caring import (
 from ledgerkit.cli.claiming import claims_command
 from ledgerkit.cli.costing import cost_command
 from ledgerkit.cli.demo import demo_command
+from ledgerkit.cli.evaluating import evaluate_command
 from ledgerkit.cli.exporting import export_command
 from ledgerkit.cli.importing import import_command
 from ledgerkit.cli.projecting import context_command
@@ -50,6 +51,7 @@ for _command in (
     export_command,
     audit_command,
     claims_command,
+    evaluate_command,
     memory_command,
     verify_command,
     checkpoint_command,

@@ -11,31 +11,32 @@ import polars as pl
 
 from ledgerkit.evaluation.lexemes import leaves
 from ledgerkit.evaluation.material import Material, Placed
+from ledgerkit.evaluation.mentions import find_mentions
 from ledgerkit.evaluation.presence import Flags, Floats, Spans, ratio
 from ledgerkit.strategies.grid import Ints, StepGrid, ints
 
 _OLD: Final = frozenset(("old_string", "oldstring", "old_str", "oldstr", "old_text", "old_source"))
-_GUTTER: Final = r"^\s*[0-9]+(?:→|\t|: ?|\| ?)"
-"""A line number before a line, as tools that show files print it."""
+_FEWEST: Final = 4
+"""Characters of a line that says enough to be looked for."""
 _SEARCH, _DIVIDER = "<<<<<<< SEARCH", "======="
 
 
 def quoted_lines(data: str) -> list[str]:
-    r"""The lines that an edit quotes from a file, without blank ones and without blanks at their ends.
+    r"""The lines that an edit quotes from a file, but for very short ones; without blanks at their ends.
 
     Of arguments that name the old text, of unified diffs and patches (context and removed lines), and of blocks that
     search and replace.
 
     Example:
-        >>> quoted_lines('{"file_path": "a.py", "old_string": "x = 1  \n\ny = 2", "new_string": "x = 3"}')
+        >>> quoted_lines('{"file_path": "a.py", "old_string": "x = 1  \n}\ny = 2", "new_string": "x = 3"}')
         ['x = 1', 'y = 2']
-        >>> quoted_lines('{"patch": "*** Begin Patch\n*** Update File: a\n@@\n one\n-two\n+three\n*** End Patch"}')
-        ['one', 'two']
+        >>> quoted_lines('{"patch": "*** Begin Patch\n*** Update File: a\n@@\n first\n-second\n+third\n*** End Patch"}')
+        ['first', 'second']
     """
     found: list[str] = []
     for name, text in leaves(data):
         found += text.split("\n") if name.lower() in _OLD else _of_patch(text)
-    return list(dict.fromkeys(line.rstrip() for line in found if line.strip()))
+    return list(dict.fromkeys(line.rstrip() for line in found if len(line.strip()) >= _FEWEST))
 
 
 def _of_patch(text: str) -> Iterator[str]:
@@ -83,7 +84,7 @@ class Edits:
         lines = calls.select("run", "step", "data").join(quoted, on="data").select("run", "step", "line").unique()
         keys = lines.select("run", "line").unique().sort("run", "line").with_row_index("key")
         keys = keys.with_columns(pl.col("key").cast(pl.Int64))
-        mentions = lines_of(material.said, keys)
+        mentions = find_mentions(material.said, _wanted(keys))
         placed = lines.join(keys, on=["run", "line"]).select("run", "step", "key").sort("run", "step", "key")
         return cls(placed, mentions, keys)
 
@@ -92,7 +93,7 @@ class Edits:
         mentions = self.mentions
         whole = placed.of_keys(placed.is_full, ints(mentions["part"]), ints(mentions["key"]))
         if placed.is_excerpt.any():
-            shown = lines_of(placed.excerpts(ints(mentions["part"].unique())), self.keys)
+            shown = find_mentions(placed.excerpts(ints(mentions["part"].unique())), _wanted(self.keys))
             cut = placed.of_keys(placed.is_excerpt, ints(shown["part"]), ints(shown["key"]))
             fields = zip((whole.key, whole.start, whole.end), (cut.key, cut.start, cut.end), strict=True)
             whole = Spans(*(np.concatenate(pair) for pair in fields))
@@ -106,16 +107,5 @@ class Edits:
         return {"edit_lines": wanted, "edit_lines_held": kept, "edit_support": ratio(kept, wanted)}
 
 
-def lines_of(said: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
-    """Which parts hold which lines of their run: as they are, behind a line number, or behind the mark of a diff."""
-    texts = said.join(keys.select("run").unique(), on="run", how="semi")
-    lines = texts.select("run", "part", line=pl.col("text").str.split("\n")).explode("line").drop_nulls("line")
-    lines = lines.with_columns(pl.col("line").str.strip_chars_end())
-    variants = [
-        lines,
-        lines.with_columns(pl.col("line").str.replace(_GUTTER, "")),
-        lines.filter(pl.col("line").str.contains(r"^[ +-]")).with_columns(pl.col("line").str.slice(1)),
-    ]
-    found = [one.join(keys, on=["run", "line"], how="inner").select("key", "part") for one in variants]
-    return pl.concat(found).unique().sort("part", "key")
-
+def _wanted(keys: pl.DataFrame) -> pl.DataFrame:
+    return keys.select("run", "key", pl.lit("verbatim").alias("type"), value="line")

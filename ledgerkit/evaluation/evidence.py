@@ -98,9 +98,7 @@ class Evidence:
             pl.Series("again", self.refetch_tokens, dtype=pl.Int64),
         )
         missing = ~pl.col("held")
-        by_type = {
-            f"evidence_retention_{name}": pl.col("held").filter(pl.col("type") == name).mean() for name in TYPES
-        }
+        by_type = {f"evidence_retention_{name}": pl.col("held").filter(pl.col("type") == name).mean() for name in TYPES}
         weight = pl.col("weight").sum()
         return (
             table.group_by("run")

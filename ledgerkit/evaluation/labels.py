@@ -68,7 +68,9 @@ class Labels:
         wanted = standing(grid, run, frames.column("visible_from")[parts], grid.steps[run], ones)
         must = placed.is_full & (self._of(placed, self.mandatory, 0) == 1)
         there = placed.spans(must).union()
-        kept = standing(grid, frames.column("run")[there.key], there.start, there.end, np.ones(there.key.size, np.int64))
+        kept = standing(
+            grid, frames.column("run")[there.key], there.start, there.end, np.ones(there.key.size, np.int64)
+        )
         is_summary = placed.part < 0
         shown = placed.is_full | placed.is_excerpt | placed.rendered_as(Rendition.SUMMARY)
         in_command = placed.table["section"].cast(pl.String).is_in(_INSTRUCTING).to_numpy()

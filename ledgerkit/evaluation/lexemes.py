@@ -36,7 +36,7 @@ _CLASSES: Final = {
 _IS_HASH: Final = r"[0-9].*[a-fA-F]|[a-fA-F].*[0-9]"
 _LINE: Final = r"(^|[^\w.@+~%/-])([\w.@+~%/-]*\.[A-Za-z][A-Za-z0-9]*:[0-9]+)"
 _WITH_SLASH: Final = r"[\w.@+~%-]*/[\w.@+~%/-]*(?::[0-9]+)?"
-_QUOTED: Final = (r'(")([^"\n]{8,200})(")', r"(')([^'\n]{8,200})(')", r"(`)([^`\n]{8,200})(`)")
+_QUOTED: Final = tuple(rf"((?:^|[\s(\[{{=,:]){q})([^\s{q}][^{q}\n]{{6,198}}[^\s{q}])({q})" for q in ('"', "'", "`"))
 _SHORTEST_IDENTIFIER: Final = 4
 _TRAILING: Final = r"[.,;:!?]+$"
 _MOST_LEAVES: Final = 1_000

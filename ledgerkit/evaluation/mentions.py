@@ -41,7 +41,8 @@ _BOUNDS: Final = {
     "url": _Bounds(_WORD, joins="/%?=&#~+@.-:"),
     "number": _Bounds(_WORD + ".", joins="."),
 }
-"""``quoted`` has none of its own: where it begins or ends with a word, the word has to end there."""
+"""``quoted`` has none of its own: where it begins or ends with a word, the word has to end there. ``verbatim`` may stand
+in the middle of anything."""
 
 
 def normal_texts(texts: pl.DataFrame) -> pl.DataFrame:
@@ -139,7 +140,7 @@ def _is_bounded(buffer: npt.NDArray[np.uint8], start: Ints, end: Ints, types: pl
             | (_table(bounds.doubles)[behind] & (second == behind))
         )
         good = np.where((types == name).to_numpy(), ~goes_on, good)
-    return good
+    return good | (types == "verbatim").to_numpy()
 
 
 def _table(characters: str) -> npt.NDArray[np.bool_]:

@@ -85,7 +85,7 @@ RUN_SCHEMA: Final = pl.Schema(
         "summary_items": _INT,
         "summary_fidelity": _SHARE,
         "failure_omissions": _INT,
-        "invented_requirements": _INT,
+        "invented_items": _INT,
         "uncounted_parts": _INT,
         "unknown_gaps": _INT,
     }

@@ -151,9 +151,7 @@ def _score_one(prepared: Prepared, strategy: Strategy, options: Options) -> Scor
     material = prepared.material
     frames, grid = material.frames, material.frames.grid
     projection = project(frames, strategy)
-    measures = measure(
-        frames, projection, cache=options.cache, rates=material.rates, context_window=options.budget
-    )
+    measures = measure(frames, projection, cache=options.cache, rates=material.rates, context_window=options.budget)
     placed = Placed(material, strategy, projection)
     columns: _Columns = {"tokens": measures.prefixes.tokens}
     extra = [measures.runs().drop("strategy", "steps", "session_id", "run_id")]

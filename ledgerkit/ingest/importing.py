@@ -39,7 +39,7 @@ from ledgerkit.store.redactions import known_fingerprints
 from ledgerkit.store.sealing import Sealing, seal_journals
 from ledgerkit.store.storage import Storage
 
-BATCH_BYTES: Final = 24 * 1024 * 1024
+BATCH_BYTES: Final = 16 * 1024 * 1024
 Progress = Callable[[int, int, str], None]
 """Called with bytes done, bytes in all and the file that was just read."""
 

@@ -21,6 +21,7 @@ from ledgerkit.projection.context import Context
 from ledgerkit.projection.measuring import Meter, boundary_of, written_piece
 from ledgerkit.projection.pieces import Form, Piece, PieceMaker, Summaries
 from ledgerkit.projection.requesting import instructions_of, messages_of
+from ledgerkit.projection.retrying import with_retry_hints
 from ledgerkit.projection.sections import section_table
 from ledgerkit.projection.supplied import Supplied
 from ledgerkit.projection.tools import ToolSet, tools_of_step
@@ -50,7 +51,8 @@ class Material:
         run_id: The run.
         frames: Its steps and parts, as strategies take them.
         contents: What its parts say: ``message_id``, ``part_index``, ``text`` (whole), ``lines`` of it,
-            ``data``, ``tool_call_id``, ``status``, ``path``, ``content_type``, ``artifact_refs``.
+            ``data``, ``tool_call_id``, ``status``, ``path``, ``content_type``, ``artifact_refs``,
+            ``part_visibility``.
         permissions: The permission profile that was recorded up to a step, if one was, and the tools for which an
             approval is in force.
         memory: Projects its working memory as of a step.
@@ -101,6 +103,7 @@ class ContextProjector:
                 f"Run {material.run_id!r} has the steps 0 to {steps - 1}, not {step}.", name=str(step)
             )
         nonce = self.supplied.nonce or nonce_of(material.run_id)
+        material = replace(material, frames=with_retry_hints(material.frames, material.contents, step))
         plain = project(material.frames, self.strategy).placements
         standing = material.frames.context(plain, 0, step)
         written = self._written(material, step, nonce)

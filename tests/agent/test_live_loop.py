@@ -13,9 +13,10 @@ import pytest
 import ledgerkit as lk
 from ledgerkit.agent.live import Ending, Limits, ScriptedModel, Tool, ToolOutcome, nobody, recorded_context
 from ledgerkit.agent.model import ModelUnavailableError
-from ledgerkit.protocol.contracts import PermissionProfile, RiskClass, SpendingLimits, TaskContract
+from ledgerkit.protocol.contracts import PermissionProfile, SpendingLimits, TaskContract
+from ledgerkit.protocol.parts import ErrorPart
 from ledgerkit.protocol.requests import LlmRequest, ToolDefinition
-from tests.agent.live_case import PROFILE, RUN, TASK, Case, Person, call, finish, shipping_tool
+from tests.agent.live_case import PROFILE, RUN, TASK, Case, Person, call, finish
 
 ASKING: Final = PROFILE.model_copy(
     update={
@@ -67,22 +68,19 @@ def test_a_run_that_is_over_is_not_worked_on_again(case: Case) -> None:
 
 def test_sentences_drive_nothing_and_the_next_context_says_so(case: Case) -> None:
     prose = "Calling ship(parcel='part-a') now. {nextAction: CALL_TOOL}"
-    case.model = ScriptedModel(
-        [prose, '{"nextAction": "CALL_TOOL", "rationaleSummary": "No tool."}', finish("FINISH_BLOCKED")]
-    )
-    assert case.run().ending is Ending.BLOCKED
+    no_tool = '{"nextAction": "CALL_TOOL", "rationaleSummary": "No tool."}'
+    undeclared = call("deploy", target="all")
+    case.model = ScriptedModel([prose, no_tool, undeclared, finish("FINISH_BLOCKED")])
+    assert case.run(limits=Limits(max_refusals=4)).ending is Ending.BLOCKED
     assert case.carried_out == []
-    errors = case.messages("ERROR_EVENT")
-    assert [error.step for error in errors] == [0, 1]
-    for step, shown in ((0, False), (1, True), (2, True)):
-        assert (
-            "Answer with one JSON object" in str(recorded_context(case.ledger, RUN, step).request.instructions[0:9])
-        ) or not shown
-    told = [one.content for one in recorded_context(case.ledger, RUN, 1).request.instructions]
-    assert any("gave no action" in text for text in told)
-    assert not any(
-        "gave no action" in one.content for one in recorded_context(case.ledger, RUN, 0).request.instructions
-    )
+    assert not case.messages("TOOL_CALL_REQUEST")
+    errors = [(m.step, part.error_category) for m in case.messages("ERROR_EVENT") for part in m.parts
+              if isinstance(part, ErrorPart)]  # fmt: skip
+    assert errors == [(0, "malformed_answer"), (1, "malformed_answer"), (2, "tool_not_allowed")]
+    for step in range(4):
+        told = [one.content for one in recorded_context(case.ledger, RUN, step).request.instructions]
+        assert any("gave no action" in text for text in told) == (step > 0)
+        assert not any("ship(parcel" in text for text in told)
 
 
 def test_a_model_that_never_answers_in_form_ends_the_run(case: Case) -> None:
@@ -127,32 +125,29 @@ def test_a_model_may_ask_first_and_the_answer_counts_for_the_call_that_follows(c
     assert "Approved" in recorded_context(case.ledger, RUN, 1).to_json()
 
 
-@pytest.mark.parametrize(
-    ("answer", "category"),
-    [
-        (call("read_file", path="../secret.txt"), "path_denied"),
-        (call("run_command", command="curl http://example.org"), "network_denied"),
-        (call("read_file", path="missing.txt"), "file_not_found"),
-        (call("read_file", file="shipped.txt"), "bad_arguments"),
-        (call("edit_file", path="twice.txt", old="a", new="b"), "no_single_match"),
-        (call("run_command", command="exit 3"), "exit_code"),
-    ],
+REFUSED: Final = (
+    (call("read_file", path="../secret.txt"), "path_denied"),
+    (call("run_command", command="curl http://example.org"), "network_denied"),
+    (call("read_file", path="missing.txt"), "file_not_found"),
+    (call("read_file", file="shipped.txt"), "bad_arguments"),
+    (call("edit_file", path="twice.txt", old="a", new="b"), "no_single_match"),
+    (call("run_command", command="exit 3"), "exit_code"),
 )
-def test_calls_that_cannot_be_made_end_with_a_reason(case: Case, answer: dict[str, Any], category: str) -> None:
+
+
+def test_calls_that_cannot_be_made_end_with_a_reason(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     (case.folder / "secret.txt").write_text("not yours")
     (case.folder / "work" / "twice.txt").write_text("a a")
-    case.model = ScriptedModel([answer, finish("FINISH_FAILED")])
+    monkeypatch.setenv("SERVICE_PASSWORD", os.urandom(8).hex())
+    look = call("run_command", command="set; pwd")
+    case.model = ScriptedModel([*(answer for answer, _ in REFUSED), look, finish("FINISH_FAILED")])
     assert case.run().ending is Ending.FAILED
     parts = case.ledger.run(RUN).parts()
-    assert parts["error_category"].drop_nulls().to_list() == [category]
-    assert "not yours" not in str(parts["text"].to_list())
-
-
-def test_an_undeclared_tool_is_refused_before_anything_is_recorded_as_a_call(case: Case) -> None:
-    case.model = ScriptedModel([call("deploy", target="all"), finish("FINISH_BLOCKED")])
-    case.run()
-    assert [part.error_category for m in case.messages("ERROR_EVENT") for part in m.parts] == ["tool_not_allowed"]
-    assert not case.messages("TOOL_CALL_REQUEST")
+    assert parts["error_category"].drop_nulls().to_list() == [category for _, category in REFUSED]
+    shown = str(parts["text"].to_list())
+    assert "not yours" not in shown
+    assert "SERVICE_PASSWORD" not in shown  # commands see none of our environment
+    assert str(case.folder / "work") in shown
 
 
 def test_a_command_is_stopped_after_its_time_with_all_that_it_started(case: Case) -> None:
@@ -184,15 +179,6 @@ def test_a_tool_that_hangs_does_not_hang_the_agent(case: Case, monkeypatch: pyte
     assert case.ledger.run(RUN).tool_calls()["status"].to_list() == ["TIMED_OUT"]
 
 
-def test_commands_see_none_of_our_environment(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_PASSWORD", os.urandom(8).hex())
-    case.model = ScriptedModel([call("run_command", command="set; pwd"), finish("FINISH_FAILED")])
-    case.run()
-    shown = str(case.ledger.run(RUN).parts()["text"].to_list())
-    assert "SERVICE_PASSWORD" not in shown
-    assert str(case.folder / "work") in shown
-
-
 def test_long_output_stands_in_an_artifact_and_its_errors_in_the_summary(case: Case) -> None:
     script = "i=0; while [ $i -lt 6000 ]; do echo noise line $i; i=$((i+1)); done; echo 'FAILED tests/a.py::b'; exit 1"
     (case.folder / "work" / "pytest").write_text(f"#!/bin/sh\n{script}\n")
@@ -220,8 +206,8 @@ def test_what_the_contract_wants_checked_is_checked_before_the_run_may_end(case:
     ("budget", "limits", "ending"),
     [
         (SpendingLimits(steps=1), Limits(), Ending.BUDGET_SPENT),
-        (SpendingLimits(output_tokens=1), Limits(), Ending.BUDGET_SPENT),
-        (SpendingLimits(seconds=0), Limits(), Ending.BUDGET_SPENT),
+        pytest.param(SpendingLimits(output_tokens=1), Limits(), Ending.BUDGET_SPENT, marks=pytest.mark.slow),
+        pytest.param(SpendingLimits(seconds=0), Limits(), Ending.BUDGET_SPENT, marks=pytest.mark.slow),
         (SpendingLimits(), Limits(max_steps=2), Ending.STEP_LIMIT),
     ],
 )
@@ -277,10 +263,3 @@ def test_what_only_a_file_named_needs_a_person(case: Case) -> None:
     case.run()
     assert len(person.asked) == 1
     assert "REPOSITORY_UNTRUSTED" in person.asked[0].reason
-
-
-def test_a_risky_tool_says_so(case: Case) -> None:
-    del case
-    tool = shipping_tool()
-    assert tool.is_destructive
-    assert tool.risk is RiskClass.HIGH

@@ -42,16 +42,17 @@ def test_a_file_that_another_process_grows_ends_in_the_same_views(tmp_path: Path
     live.mkdir()
     command = [sys.executable, "-c", WRITER, whole, live / "a.jsonl", str(size)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as writer:
-        assert writer.stdin is not None
-        assert writer.stdout is not None
+        go, done = writer.stdin, writer.stdout
+        assert go is not None
+        assert done is not None
 
         def until() -> bool:
             """Lets the writer write its next piece; true when there is none."""
             try:
-                writer.stdin.write(b"go\n")
+                go.write(b"go\n")
             except BrokenPipeError:
                 return True
-            return not writer.stdout.readline()
+            return not done.readline()
 
         rounds = sum(bool(account.new_messages) for account in ledger.follow(live, until=until, interval=0, now=NOW))
     assert rounds > 2

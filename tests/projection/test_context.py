@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import polars as pl
 import pytest
@@ -50,6 +51,11 @@ STRATEGIES: tuple[Strategy, ...] = (
 )  # fmt: skip
 
 
+def well(step: int, tokens: int) -> str:
+    """A summary."""
+    return "Well."
+
+
 def test_messages_stand_in_the_roles_of_their_kinds() -> None:
     found = context(*RUN)
     assert [one.name for one in found.request.instructions] == ["platform_policy", "platform_policy"]
@@ -78,7 +84,7 @@ def test_results_stand_in_boundaries_that_are_read_again() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 @pytest.mark.parametrize("step", [0, 1, 2])
 def test_rendered_tokens_are_those_of_the_placements(strategy: Strategy, step: int) -> None:
-    found = context(*RUN, strategy=strategy, step=step, summaries=lambda step, tokens: "It went well.")
+    found = context(*RUN, strategy=strategy, step=step, summaries=well)
     there = found.account.filter(pl.col("reason").is_null())
     assert there["tokens"].to_list() == there["rendered_tokens"].to_list()
     placed = found.placements.filter(pl.col("part") >= 0)
@@ -90,7 +96,7 @@ def test_rendered_tokens_are_those_of_the_placements(strategy: Strategy, step: i
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 @pytest.mark.parametrize("budget", [900, 2500])
 def test_with_a_budget_every_token_is_within_it(strategy: Strategy, budget: int) -> None:
-    found = context(*RUN, strategy=strategy, budget=budget, summaries=lambda step, tokens: "Well.")
+    found = context(*RUN, strategy=strategy, budget=budget, summaries=well)
     assert found.tokens <= budget - TokenBudget(context_window=budget).tokens(BudgetName.ANSWER)
     there = found.account.filter(pl.col("reason").is_null())
     assert (there["tokens"] == there["rendered_tokens"] + there["framing_tokens"]).all()
@@ -102,7 +108,7 @@ def test_with_a_budget_every_token_is_within_it(strategy: Strategy, budget: int)
 @pytest.mark.parametrize("budget", [None, 2500])
 def test_every_provider_takes_it(interface: ProviderInterface, budget: int | None) -> None:
     for strategy in STRATEGIES:
-        found = context(*RUN, strategy=strategy, budget=budget, summaries=lambda step, tokens: "Well.")
+        found = context(*RUN, strategy=strategy, budget=budget, summaries=well)
         assert found.payload(interface).body
 
 
@@ -174,12 +180,10 @@ def test_no_string_leaves_its_section_or_becomes_a_role(printed: str, said: str,
         assert roles == [message["role"] for message in _messages(quiet.payload(interface).body)]
 
 
-def _messages(body: dict[str, object]) -> list[dict[str, str]]:
+def _messages(body: Any) -> list[dict[str, str]]:
     for name in ("messages", "contents", "input"):
         if name in body:
-            rows = body[name]
-            assert isinstance(rows, list)
-            return [{"role": str(row.get("role", row.get("type")))} for row in rows]
+            return [{"role": str(row.get("role", row.get("type")))} for row in body[name]]
     raise AssertionError(f"no messages in {list(body)}")
 
 

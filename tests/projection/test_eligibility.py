@@ -93,3 +93,18 @@ def test_every_part_is_in_or_out_for_one_reason() -> None:
     assert found.left_out.rows() == [
         ("over_budget", int((~is_in).sum()), int(rows.filter(~is_in)["part_tokens"].sum()))
     ]
+
+
+def test_a_retry_hint_is_seen_by_the_next_step_alone() -> None:
+    hint = part(
+        "ERROR_EVENT", "The answer was no JSON object.", at=1, part_type="error", part_trust_level="TOOL_TRUSTED",
+        data='{"retry_hint":"Answer with one JSON object."}',
+    )  # fmt: skip
+    other = {**hint, "data": '{"code":529}'}
+    hidden = {**hint, "part_visibility": "AUDIT_ONLY"}
+    for step, wanted in enumerate([0, 1, 0]):
+        for budget in (None, 4000):
+            found = context(task(), hint, other, hidden, step=step, budget=budget)
+            assert sum("no JSON" in said for said in texts(found)) == wanted
+    (row,) = context(task(), hint, step=1).account.filter(pl.col("kind") == "ERROR_EVENT").rows(named=True)
+    assert row["reason"] is None

@@ -138,8 +138,10 @@ def test_a_text_that_is_no_strategy_is_refused(text: str) -> None:
         parse_strategy(text)
 
 
-STRATEGIES = ("AsRecorded", "LastObservations(3)", "HeadTail(2000, 1000) | ClearAt(20000)",
-              "SummariseAt(20000, 5000, 900)",              "TokenWindow(20000)", "RandomDrop(20000)", "FullHistory")  # fmt: skip
+STRATEGIES = (
+    "AsRecorded", "FullHistory", "LastObservations(3)", "HeadTail(2000, 1000) | ClearAt(20000)", "TokenWindow(20000)",
+    "SummariseAt(20000, 5000, 900)", "RandomDrop(20000)",
+)  # fmt: skip
 
 
 def sweep(ledger: lk.Ledger, runs: pl.DataFrame, steps_each: int, seed: int) -> int:

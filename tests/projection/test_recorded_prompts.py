@@ -22,7 +22,8 @@ def _words(content: Any) -> str:
     """What a recorded message says, without what is no text."""
     if isinstance(content, str):
         return content
-    return "".join(block.get("text", "") for block in content or () if isinstance(block, dict))
+    blocks: list[Any] = content or []
+    return "".join(block.get("text", "") for block in blocks if not isinstance(block, str))
 
 
 def _said(context: Any) -> list[tuple[str, str]]:
@@ -54,7 +55,7 @@ def test_swe_agent_wrote_down_the_prompt_of_each_step(
     ]
     checked = 0
     for path in files:
-        trajectory = json.loads(path.read_text("utf-8")).get("trajectory") or []
+        trajectory: list[dict[str, Any]] = json.loads(path.read_text("utf-8")).get("trajectory") or []
         found = ledger.sql("select run_id from runs where source_file = ?", [str(path)])["run_id"]
         for step, recorded in enumerate(trajectory):
             if "messages" not in recorded or step % 6:
@@ -78,13 +79,13 @@ def _samples(path: Path) -> Iterator[dict[str, Any]]:
 
 def _inputs(sample: dict[str, Any]) -> list[list[tuple[str, str]]]:
     """The prompt of every model call of a sample."""
-    attached = sample.get("attachments") or {}
+    attached: dict[str, str] = sample.get("attachments") or {}
 
     def whole(text: str) -> str:
         scheme, _, key = text.partition("://")
         return attached.get(key, text) if scheme in ("attachment", "tc") else text
 
-    calls = [event for event in sample.get("events") or () if event.get("event") == "model"]
+    calls: list[dict[str, Any]] = [event for event in sample.get("events") or () if event.get("event") == "model"]
     said = [[(one["role"], whole(_words(one["content"]))) for one in call["input"]] for call in calls]
     return [[one for one in call if one[1]] for call in said]
 

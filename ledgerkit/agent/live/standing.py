@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from ledgerkit.agent.live.saying import ANSWER, Call
 from ledgerkit.errors import ProtocolError
-from ledgerkit.protocol.contracts import ApprovalDecision, ApprovalOutcome
+from ledgerkit.protocol.contracts import ApprovalDecision, ApprovalOutcome, ApprovalRequest
 from ledgerkit.protocol.messages import AgentMessage
 from ledgerkit.protocol.parts import ToolCallPart, ToolResultPart
 from ledgerkit.protocol.refusals import parse
@@ -122,6 +122,11 @@ class Standing:
         ]
 
     # Approvals
+
+    def request(self, request_id: str) -> ApprovalRequest | None:
+        """A request that was asked."""
+        message = self.get(f"asked:{request_id}")
+        return None if message is None else parse(ApprovalRequest, _data(message))
 
     def decision(self, request_id: str) -> ApprovalDecision | None:
         """What was decided about a request."""

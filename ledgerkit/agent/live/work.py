@@ -250,7 +250,8 @@ class Work:
     def _put(
         self, request: ApprovalRequest, step: int, tool_name: str | None, *, for_model: bool = False
     ) -> Ending | None:
-        """Asks a person, after the question is on record."""
+        """Asks a person, after the question is on record: the recorded one, where it was asked before."""
+        request = self.standing.request(request.request_id) or request
         self._say(self.words.asked(request, step, tool_name))
         decision = self.approve(request)
         if decision is None:

@@ -1,0 +1,130 @@
+"""``ledgerkit evaluate``: what strategies would have cost and lost on recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import ledgerkit as lk
+from ledgerkit.cli.context import json_option, reads_past
+from ledgerkit.cli.output import console, print_json, text
+from ledgerkit.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from ledgerkit.evaluation import StrategyFile
+
+_USUAL = ("FullHistory", "AsRecorded", "LastObservations(10)", "LastObservations(10, polling=10)", "ClearAt(60_000)",
+          "TokenWindow(60_000)")  # fmt: skip
+
+
+@click.command("evaluate")
+@click.argument("strategies", nargs=-1, metavar="[STRATEGY]...")
+@click.option(
+    "--file",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A TOML file with a table [strategies] of names and strategies, and a budget.",
+)
+@click.option("--metric", "metrics", multiple=True, help="Only this metric. May be repeated.")
+@click.option("--run", "runs", multiple=True, help="Only this run (its id or a part of it). May be repeated.")
+@click.option("--budget", type=click.IntRange(min=1), help="Tokens above which a context overflows.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the results as Parquet.")
+@click.option("--steps", is_flag=True, help="Also a row for each step and strategy.")
+@click.option("--by", default="repository", show_default=True, help="Column that names families of tasks.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Worker processes. Default: one for each core.")
+@click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler that works instead, such as tcp://10.0.0.7:8786.")
+@click.option("--local-cluster", type=click.IntRange(min=1), metavar="N", help="A Dask cluster here, of N processes.")
+@json_option
+@reads_past
+def evaluate_command(  # noqa: PLR0913, PLR0917 - one argument per option
+    ledger: lk.Ledger,
+    strategies: tuple[str, ...],
+    path: Path | None,
+    metrics: tuple[str, ...],
+    runs: tuple[str, ...],
+    budget: int | None,
+    out: Path | None,
+    steps: bool,
+    by: str,
+    jobs: int | None,
+    cluster: str | None,
+    local_cluster: int | None,
+    as_json: bool,
+) -> None:
+    """Score strategies on recorded runs: tokens, cost, and what the next recorded action would have lost.
+
+    STRATEGY is a name with its settings, several joined by |, such as 'HeadTail | ClearAt(60000)'. Without one, a few
+    usual ones are compared. With --out, the same command goes on where it was stopped.
+    """
+    if cluster is not None and local_cluster is not None:
+        raise click.UsageError("Give --cluster or --local-cluster, not both.")
+    from ledgerkit.evaluation import read_strategy_file
+
+    file = read_strategy_file(path) if path is not None else None
+    with _executor(cluster, local_cluster) as executor, _bar(as_json) as progress:
+        result = ledger.evaluate(
+            _asked(strategies, file),
+            metrics or (file.metrics if file is not None else None),
+            [ledger.run(one).run_id for one in runs] if runs else None,
+            executor,
+            jobs=jobs,
+            steps=steps,
+            budget=budget if budget is not None or file is None else file.budget,
+            control_seeds=file.control_seeds if file is not None else (0,),
+            progress=progress,
+            out=out,
+        )
+    if as_json:
+        print_json({**result.as_data(), "summary": result.summary().to_dicts(), "runs": result.runs.to_dicts()})
+        return
+    console().print(text(str(result)))
+    best = result.recommend(by)
+    if best.frontier.height:
+        console().print(text("\nNot beaten in cost and retention at once:", "bold"))
+        console().print(text(repr(best).split("\n\n", 1)[0]))
+    if out is not None:
+        console().print(text(f"\nWritten to {out}: runs, steps and lost as Parquet, evaluation.json, evaluation.md"))
+
+
+def _asked(strategies: tuple[str, ...], file: StrategyFile | None) -> list[Any]:
+    named = list(file.strategies.values()) if file is not None else []
+    return [*strategies, *named] or list(_USUAL)
+
+
+@contextmanager
+def _executor(cluster: str | None, local_cluster: int | None) -> Generator[Executor | None]:
+    if cluster is None and local_cluster is None:
+        yield None
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise MissingExtraError.of("cluster", "A cluster") from error
+    if cluster is not None:
+        with Client(cluster) as client:
+            yield client.get_executor()
+        return
+    with (
+        LocalCluster(n_workers=local_cluster, threads_per_worker=1, processes=True, dashboard_address=None) as here,
+        Client(here) as client,
+    ):
+        yield client.get_executor()
+
+
+@contextmanager
+def _bar(as_json: bool) -> Generator[Any]:
+    """A progress bar on the error stream, where that is a terminal."""
+    out = console(stderr=True)
+    if as_json or not out.is_terminal:
+        yield None
+        return
+    from rich.progress import Progress
+
+    with Progress(console=out, transient=True) as bar:
+        task = bar.add_task("runs", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
