@@ -6,7 +6,7 @@ from collections.abc import Generator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -104,16 +104,16 @@ def _executor(cluster: str | None, local_cluster: int | None) -> Generator[Execu
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise MissingExtraError.of("cluster", "A cluster") from error
+        raise MissingExtraError.for_extra("cluster", "A cluster") from error
     if cluster is not None:
         with Client(cluster) as client:
-            yield client.get_executor()
+            yield cast("Executor", client.get_executor())  # pyright: ignore[reportUnknownMemberType]
         return
     with (
-        LocalCluster(n_workers=local_cluster, threads_per_worker=1, processes=True, dashboard_address=None) as here,
+        LocalCluster(n_workers=local_cluster, threads_per_worker=1, processes=True, dashboard_address="") as here,  # pyright: ignore[reportUnknownVariableType]
         Client(here) as client,
     ):
-        yield client.get_executor()
+        yield cast("Executor", client.get_executor())  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager
@@ -127,4 +127,8 @@ def _bar(as_json: bool) -> Generator[Any]:
 
     with Progress(console=out, transient=True) as bar:
         task = bar.add_task("runs", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield show

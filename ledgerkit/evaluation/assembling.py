@@ -18,7 +18,7 @@ from ledgerkit.tokens import TokenCounter
 _KEYS: Final = ("session_id", "run_id")
 
 
-def assemble(  # noqa: PLR0913, PLR0917 - each of its own matter
+def assemble(
     buckets: Sequence[Mapping[str, bytes]],
     given: pl.DataFrame,
     summaries: pl.DataFrame | None,

@@ -28,8 +28,8 @@ LOST_SCHEMA: Final = {
     "part_index": pl.Int32(),
     "refetch_tokens": pl.Int64(),
 }
-"""What was dropped and then needed: the step whose action used it, what it is, how many steps ago its newest source came,
-that source, and the tokens of reading it again (null where no recorded read-only call gave it)."""
+"""What was dropped and then needed: the step whose action used it, what it is, how many steps ago its newest source
+came, that source, and the tokens of reading it again (null where no recorded read-only call gave it)."""
 _QUANTILES: Final = {"missing_age_p50": 0.5, "missing_age_p90": 0.9, "missing_age_max": 1.0}
 
 

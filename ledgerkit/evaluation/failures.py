@@ -1,4 +1,4 @@
-"""Visibility of failures: whether checks that fail and were not repaired yet stand in the context, with their errors."""
+"""Visibility of failures: whether checks that fail and are not repaired yet stand in the context, with their errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ class Failures:
         one = (
             said.join(seen, on="part")
             .group_by("run", "check", "part", "visible_from")
-            .agg(failed=(pl.col("verdict") == "failed").any(), lines=pl.col("lines").explode().drop_nulls().unique().sort())
+            .agg(
+                failed=(pl.col("verdict") == "failed").any(),
+                lines=pl.col("lines").explode().drop_nulls().unique().sort(),
+            )
             .sort("run", "check", "visible_from", "part")
             .join(runs, on="run", maintain_order="left")
         )  # fmt: skip
@@ -48,8 +51,12 @@ class Failures:
         return cls(kept.select("run", "part", "start", "end", "lines").with_row_index("failure"))
 
     def steps(self, placed: Placed, grid: StepGrid) -> dict[str, Floats | Ints]:
-        """By slot: ``open_failures``, ``failures_visible``, and ``failure_visibility``: 1 where every open one is seen,
-        0 where one is not, NaN where none is open."""
+        """By slot: how many failures are open, how many of them are seen, and whether all are.
+
+        Returns:
+            ``open_failures``, ``failures_visible``, and ``failure_visibility``: 1 where every open one is seen, 0 where
+            one is not, NaN where none is open.
+        """
         run, start, end = (ints(self.table[name]) for name in ("run", "start", "end"))
         ones = np.ones(run.size, np.int64)
         opened = standing(grid, run, start, end, ones)

@@ -54,10 +54,14 @@ class Files:
         return cls(is_file, stale, *_ranges(seen))
 
     def steps(self, placed: Placed) -> dict[str, Floats | Ints]:
-        """By slot: ``file_tokens``, ``stale_tokens``, ``staleness`` (NaN where no file's content stands), and
-        ``contradictions`` (lines of a file that stand with two contents)."""
+        """By slot.
+
+        Returns:
+            ``file_tokens``, ``stale_tokens``, ``staleness`` (NaN where no file's content stands), and
+            ``contradictions`` (lines of a file that stand with two contents).
+        """
         grid = placed.material.frames.grid
-        shown = np.flatnonzero((placed.is_full | placed.is_excerpt))
+        shown = np.flatnonzero(placed.is_full | placed.is_excerpt)
         shown = shown[self.is_file[placed.part[shown]] == 1]
         run, start, end = placed.run[shown], placed.start[shown], placed.end[shown]
         tokens = placed.tokens[shown]

@@ -41,8 +41,8 @@ _BOUNDS: Final = {
     "url": _Bounds(_WORD, joins="/%?=&#~+@.-:"),
     "number": _Bounds(_WORD + ".", joins="."),
 }
-"""``quoted`` has none of its own: where it begins or ends with a word, the word has to end there. ``verbatim`` may stand
-in the middle of anything."""
+"""``quoted`` has none of its own: where it begins or ends with a word, the word has to end there. ``verbatim`` may
+stand in the middle of anything."""
 
 
 def normal_texts(texts: pl.DataFrame) -> pl.DataFrame:

@@ -27,8 +27,8 @@ class Recommendation:
 
     Attributes:
         table: One row per family and strategy: ``family``, ``strategy``, ``runs`` (with a need; the others say nothing
-            about retention), ``cost_equivalent_tokens`` and ``retention`` (means per run, with ``…_low`` and ``…_high``:
-            95 % intervals over runs), ``on_frontier`` (no other strategy is as good in both and better in one),
+            about retention), ``cost_equivalent_tokens`` and ``retention`` (means per run, with ``…_low`` and
+            ``…_high``: 95 % intervals over runs), ``on_frontier`` (no other strategy is as good in both and better in one),
             ``frontier_share`` (share of the bootstrap samples in which that holds), and ``few_runs``.
         caveats: What the figures cannot say.
     """
@@ -43,7 +43,8 @@ class Recommendation:
 
     def __repr__(self) -> str:
         lines = [
-            f"{row['family'] or 'no family':<24}  {row['strategy']}: {row['cost_equivalent_tokens']:,.0f} tokens a run, "
+            f"{row['family'] or 'no family':<24}  {row['strategy']}: "
+            f"{row['cost_equivalent_tokens']:,.0f} tokens a run, "
             f"retention {row['retention']:.3f} ({row['retention_low']:.3f} to {row['retention_high']:.3f}), "
             f"{row['runs']} runs" + (" (few)" if row["few_runs"] else "")
             for row in self.frontier.iter_rows(named=True)
@@ -122,7 +123,7 @@ def _frontier(cost: Floats, kept: Floats) -> Flags:
     no_dearer = cost[:, :, None] <= cost[:, None, :]
     no_worse = kept[:, :, None] >= kept[:, None, :]
     better = (cost[:, :, None] < cost[:, None, :]) | (kept[:, :, None] > kept[:, None, :])
-    return ~(no_dearer & no_worse & better).any(axis=1)
+    return np.logical_not(np.any(no_dearer & no_worse & better, axis=1))
 
 
 _SCHEMA: Final = pl.Schema(

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class Shelf:
                 raise
 
 
-def run_buckets(  # noqa: PLR0913 - keyword arguments, each of its own matter
+def run_buckets(
     work: Callable[[Any], Tables],
     buckets: list[Bucket],
     executor: Executor | None,
@@ -137,7 +137,7 @@ class _Running:
     ) -> None:
         self._work, self._executor, self._shelf, self._cancel = work, executor, shelf, cancel
 
-    def results(self, buckets: list[Bucket]):  # noqa: ANN201 - an iterator of buckets and their tables
+    def results(self, buckets: list[Bucket]) -> Iterator[tuple[Bucket, Tables]]:
         """Buckets as they are done, those on the shelf first."""
         waiting = deque[Bucket]()
         for bucket in buckets:
@@ -153,7 +153,7 @@ class _Running:
         else:
             yield from self._on(self._executor, waiting)
 
-    def _on(self, executor: Executor, waiting: deque[Bucket]):  # noqa: ANN202
+    def _on(self, executor: Executor, waiting: deque[Bucket]) -> Iterator[tuple[Bucket, Tables]]:
         under_way: dict[Future[Tables], Bucket] = {}
         tried: dict[str, int] = {}
         try:

@@ -22,18 +22,17 @@ from ledgerkit.evaluation.failures import Failures
 from ledgerkit.evaluation.files import Files
 from ledgerkit.evaluation.labels import Labels
 from ledgerkit.evaluation.material import Material, Placed
-from ledgerkit.evaluation.presence import Floats, ratio
 from ledgerkit.evaluation.refetching import repeated_reads
 from ledgerkit.evaluation.schema import METRICS, RUN_SCHEMA, STEP_SCHEMA
+from ledgerkit.evaluation.totals import Columns, mean_of_steps, run_totals
 from ledgerkit.evaluation.units import Units
 from ledgerkit.strategies import AsRecorded, CacheRules, Measures, Projection, Strategy, measure, project
-from ledgerkit.strategies.grid import Ints, StepGrid, tokens_by_step
+from ledgerkit.strategies.grid import Ints, tokens_by_step
 from ledgerkit.strategies.placements import no_calls
 from ledgerkit.strategies.windows import drop_at_random
 
 EVALUATION_VERSION: Final = 1
 """Version of the rules of this package: raised whenever the same runs would give other figures."""
-_Columns = dict[str, Floats | Ints]
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _score_one(prepared: Prepared, strategy: Strategy, options: Options) -> Scor
     projection = project(frames, strategy)
     measures = measure(frames, projection, cache=options.cache, rates=material.rates, context_window=options.budget)
     placed = Placed(material, strategy, projection)
-    columns: _Columns = {"tokens": measures.prefixes.tokens}
+    columns: Columns = {"tokens": measures.prefixes.tokens}
     extra = [measures.runs().drop("strategy", "steps", "session_id", "run_id")]
     lost = pl.DataFrame(schema=LOST_SCHEMA)
     if options.wants("evidence_retention", "recency_distance", "refetch_exposure"):
@@ -177,7 +176,7 @@ def _score_one(prepared: Prepared, strategy: Strategy, options: Options) -> Scor
     if options.wants("refetch_exposure"):
         extra.append(pl.DataFrame({"repeated_reads": prepared.repeated}))
     extra.append(_cache_error(material, strategy, measures))
-    runs = _runs(grid, columns, options)
+    runs = run_totals(grid, columns)
     table = pl.concat([frames.runs.drop("run"), runs, *extra], how="horizontal")
     return Scores(
         _finished(table, strategy, options),
@@ -186,59 +185,13 @@ def _score_one(prepared: Prepared, strategy: Strategy, options: Options) -> Scor
     )
 
 
-def _runs(grid: StepGrid, columns: _Columns, options: Options) -> pl.DataFrame:
-    """Metrics of whole runs from those of steps."""
-    first, there = grid.first[:-1], grid.is_step
-
-    def total(name: str) -> Ints:
-        return np.add.reduceat(np.where(there, columns[name], 0).astype(np.int64), first) if first.size else first
-
-    made: dict[str, Ints | Floats] = {}
-    for name in ("evidence_retention", "source_retention", "edit_support", "failure_visibility", "policy_retention"):
-        if name in columns:
-            made[name], made[f"{name}_steps"] = _mean(columns[name], there, first)
-    for name in ("needs", "needs_held", "edit_lines", "open_failures", "trust_inversions"):
-        if name in columns:
-            made[name] = total(name)
-    if "untrusted_tokens" in columns:
-        share = ratio(columns["untrusted_tokens"], columns["tokens"])
-        made["untrusted_share"], _ = _mean(share, there, first)
-        made["untrusted_share_p95"] = _p95(grid, share)
-        made["unlabelled_share"] = ratio(total("unlabelled_tokens"), total("tokens"))
-    if "file_tokens" in columns:
-        made["staleness"] = ratio(total("stale_tokens"), total("file_tokens"))
-        made["file_tokens"] = total("file_tokens")
-        made["contradictions"] = total("contradictions")
-    if "broken_units" in columns:
-        broken = np.where(there, columns["broken_units"] > 0, False).astype(np.int64)
-        bad = np.add.reduceat(broken, first) if first.size else first
-        made["validity"] = ratio(grid.steps - bad, grid.steps)
-    del options
-    return pl.DataFrame({name: pl.Series(name, values, nan_to_null=True) for name, values in made.items()})
-
-
-def _mean(values: Floats | Ints, there: np.ndarray, first: Ints) -> tuple[Floats, Ints]:  # pyright: ignore
-    """Mean of the defined steps of each run, and how many they are."""
-    if not first.size:
-        return np.zeros(0), first
-    known = there & ~np.isnan(values)
-    count = np.add.reduceat(known.astype(np.int64), first)
-    return ratio(np.add.reduceat(np.where(known, values, 0.0), first), count), count
-
-
-def _p95(grid: StepGrid, share: Floats) -> Floats:
-    steps = pl.DataFrame({"run": grid.run[grid.is_step], "share": pl.Series(share[grid.is_step], nan_to_null=True)})
-    found = steps.group_by("run").agg(pl.col("share").quantile(0.95, "higher")).sort("run")
-    return found["share"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
 def _by_number(table: pl.DataFrame, runs: int) -> pl.DataFrame:
     """A row for every run, also those of which a table knows nothing."""
     every = pl.DataFrame({"run": pl.Series(range(runs), dtype=pl.UInt32)})
     return every.join(table.with_columns(pl.col("run").cast(pl.UInt32)), on="run", how="left").sort("run").drop("run")
 
 
-def _control(prepared: Prepared, placed: Placed, columns: _Columns, options: Options) -> pl.DataFrame:
+def _control(prepared: Prepared, placed: Placed, columns: Columns, options: Options) -> pl.DataFrame:
     """Retention of dropping at random: in each run with the peak of the strategy's contexts as its budget."""
     frames, grid = prepared.material.frames, prepared.material.frames.grid
     tokens = columns["tokens"]
@@ -250,10 +203,10 @@ def _control(prepared: Prepared, placed: Placed, columns: _Columns, options: Opt
         control = Placed(prepared.material, placed.strategy, Projection("control", rows, no_calls()))
         held, sourced = prepared.evidence.held(control)
         by_step = prepared.evidence.steps(grid, held, sourced)["evidence_retention"]
-        retained += _mean(by_step, grid.is_step, first)[0] / len(options.control_seeds)
+        retained += mean_of_steps(by_step, grid.is_step, first)[0] / len(options.control_seeds)
         there = np.where(grid.is_step, tokens_by_step(grid, rows), 0)
         spent += (np.add.reduceat(there, first) if first.size else first) / len(options.control_seeds)
-    mine = _mean(columns["evidence_retention"], grid.is_step, first)[0]
+    mine = mean_of_steps(columns["evidence_retention"], grid.is_step, first)[0]
     return pl.DataFrame(
         {
             "control_retention": pl.Series(retained, nan_to_null=True),
@@ -300,6 +253,7 @@ def _finished(table: pl.DataFrame, strategy: Strategy, options: Options) -> pl.D
     """The columns of ``RUN_SCHEMA``; what was not asked for is null."""
     known = pl.col("unpriced_steps") < pl.col("steps")
     rest = pl.col("fresh_tokens") + pl.col("extra_input_tokens")
+    reads, writes = pl.col("cache_read_tokens"), pl.col("cache_write_tokens")
     table = table.with_columns(
         strategy=pl.lit(strategy.label),
         strategy_hash=pl.lit(strategy_hash(strategy)),
@@ -307,7 +261,7 @@ def _finished(table: pl.DataFrame, strategy: Strategy, options: Options) -> pl.D
         prefix_reuse=pl.when(pl.col("input_tokens") > 0).then(pl.col("shared_prefix_tokens") / pl.col("input_tokens")),
         cost_pico=pl.when(known).then(pl.col("cost_pico") + pl.col("extra_cost_pico")),
         # Hundredths are whole numbers, so that sums are exact: reads cost a tenth of fresh input, writes 1.25 of it.
-        cost_equivalent_tokens=(100 * rest + 10 * pl.col("cache_read_tokens") + 125 * pl.col("cache_write_tokens")) / 100,
+        cost_equivalent_tokens=(100 * rest + 10 * reads + 125 * writes) / 100,
     )  # fmt: skip
     if "needs" in table.columns:
         table = table.with_columns(missing_needs=pl.col("needs") - pl.col("needs_held"))
@@ -326,7 +280,7 @@ _COLUMNS_OF: Final = {
 """Columns that are computed together with others, and shown only where their metric is wanted."""
 
 
-def _steps(material: Material, strategy: Strategy, measures: Measures, columns: _Columns) -> pl.DataFrame:
+def _steps(material: Material, strategy: Strategy, measures: Measures, columns: Columns) -> pl.DataFrame:
     there = material.frames.grid.is_step
     mine = {name: pl.Series(name, values[there], nan_to_null=True) for name, values in columns.items()}
     table = measures.steps().with_columns(strategy=pl.lit(strategy.label), **mine)

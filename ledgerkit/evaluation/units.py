@@ -33,10 +33,9 @@ class Units:
         return cls(unit, eligible & (size[unit] > 1))
 
     def steps(self, placed: Placed) -> dict[str, Ints]:
-        """By slot: ``broken_units``, units of which some parts stand and others that could do not, or that are torn out
-        of order."""
+        """By slot: ``broken_units``, of which some parts stand and others that could do not, or that are torn apart."""
         frames = placed.material.frames
-        rows = np.flatnonzero((placed.part >= 0))
+        rows = np.flatnonzero(placed.part >= 0)
         rows = rows[self.in_unit[placed.part[rows]]]
         there = Spans(placed.part[rows], placed.start[rows], placed.end[rows]).union()
         doubtful = self._changing(placed, there) | self._moved(placed, rows)

@@ -1,4 +1,4 @@
-"""Does retention say anything about success? Held against recorded outcomes of runs of one task, with n and interval."""
+"""Does retention say anything about success? Held against outcomes of runs of one task, with n and interval."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def correlate_outcomes(runs: pl.DataFrame, *, resamples: int = 1_000, seed: int 
         seed: Draws them.
 
     Returns:
-        ``strategy``, ``metric``, ``tasks``, ``runs`` (n), ``passed``, ``rho`` and its 95 % interval; null with fewer than
-        three runs, or where nothing varies.
+        ``strategy``, ``metric``, ``tasks``, ``runs`` (n), ``passed``, ``rho`` and its 95 % interval; null with fewer
+        than three runs, or where nothing varies.
     """
     known = runs.filter(pl.col("outcome").is_in(["passed", "failed"]), pl.col("task_id").is_not_null())
     random = np.random.default_rng(seed)

@@ -30,6 +30,12 @@ def work(folder: Path, seed: int) -> None:
     case.run()
 
 
+def answer(number: int) -> None:
+    """A number for whoever asked."""
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Forks an agent for each line: a folder and a seed. Prints its process id, and how it ended."""
     TokenCounter().count("so that no agent waits for the tables")
@@ -45,9 +51,9 @@ def main() -> None:
                 traceback.print_exc()
             finally:
                 os._exit(code)
-        print(child, flush=True)
+        answer(child)
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        answer(os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":

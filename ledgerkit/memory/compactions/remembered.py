@@ -89,7 +89,7 @@ class Told:
             return True
         failing: list[str] = check.row["failing"] or []
         names = {last[0] for one in failing if (last := _LAST_NAME.search(one))}
-        about = [*names, check.name, *([check.key[1]] if check.key[1] else [])]
+        about = [*names, check.name.removesuffix("s"), *([check.key[1]] if check.key[1] else [])]
         word = _WORDS_OF.get(kind)
         for line in self.lines:
             is_about = any(name in line for name in about) or (word is not None and word.search(line))
