@@ -19,6 +19,7 @@ from ledgerkit.cli.caring import (
 from ledgerkit.cli.claiming import claims_command
 from ledgerkit.cli.costing import cost_command
 from ledgerkit.cli.demo import demo_command
+from ledgerkit.cli.drilling import drill_command
 from ledgerkit.cli.evaluating import evaluate_command
 from ledgerkit.cli.exporting import export_command
 from ledgerkit.cli.importing import import_command
@@ -60,6 +61,7 @@ for _command in (
     compact_command,
     vacuum_command,
     info_command,
+    drill_command,
     demo_command,
 ):
     main.add_command(_command)

@@ -25,7 +25,7 @@ from tests.agent.live_case import RUN, SCRIPT, SESSION, Case, Person, call, fini
 from tests.conftest import ROOT
 
 SHIPPED: Final = ["part-a", "part-b", "part-c"]
-MESSAGES: Final = 20
+MESSAGES: Final = 19
 """Messages of a run that nothing interrupts."""
 
 
