@@ -16,7 +16,9 @@ from ledgerkit.cli.output import console, one_line, print_json, print_table, tex
 from ledgerkit.replay import Replay, Step
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
-_KEYS: Final = "n next  p previous  g go to  f next failure  v what was visible  q quit"
+_KEYS: Final = (
+    "n next  p previous  g go to  / find  f next failure  c next claim  m dearest step  v what was visible  q quit"
+)
 _BODY_LINES: Final = 24
 _ARGUMENT_LINES: Final = 12
 _LINE: Final = 400
@@ -63,7 +65,7 @@ def replay_command(  # noqa: PLR0913, PLR0917 - one argument per option
     elif at is not None:
         _print_step(replay.step(at), len(replay), visible=visible)
     elif sys.stdin.isatty() and sys.stdout.isatty() and len(replay):
-        _interactive(replay, visible=visible)
+        _interactive(ledger, run, replay, visible=visible)
     else:
         for step in replay:
             _print_step(step, len(replay), visible=visible)
@@ -202,34 +204,39 @@ def _print_rest(replay: Replay) -> None:
         _print_parts("beside", rest)
 
 
-def _interactive(replay: Replay, *, visible: bool) -> None:
+def _interactive(ledger: lk.Ledger, run: lk.Run, replay: Replay, *, visible: bool) -> None:
     at = 0
-    moves: dict[str, Callable[[int], int]] = {
+    moves: dict[str, Callable[[int], int | None]] = {
         "n": lambda i: min(i + 1, len(replay) - 1),
         " ": lambda i: min(i + 1, len(replay) - 1),
         "p": lambda i: max(i - 1, 0),
-        "f": lambda i: _next_failure(replay, i),
+        "f": replay.next_failure,
+        "c": lambda i: _next_claim(ledger, run, i),
+        "m": lambda _: replay.dearest(),
+        "/": lambda i: replay.find(click.prompt("find", default="", show_default=False), i),
         "g": lambda i: _asked_step(replay, i),
     }
+    said = ""
     while True:
         click.clear()
         _print_step(replay.step(at), len(replay), visible=visible)
         if at == len(replay) - 1:
             _print_rest(replay)
-        console().print(text(_KEYS, "reverse"))
+        console().print(text(f"{_KEYS}{said}", "reverse"))
         key = click.getchar()
         if key in ("q", "\x1b", "\x03", "\x04"):
             return
         if key == "v":
             visible = not visible
-        at = moves.get(key, lambda i: i)(at)
+        found = moves.get(key, lambda i: i)(at)
+        said = "" if found is not None else "  (nothing further)"
+        at = at if found is None else found
 
 
-def _next_failure(replay: Replay, at: int) -> int:
-    for number in range(at + 1, len(replay)):
-        if replay.step(number).came_back["status"].is_in(["FAILED", "TIMED_OUT", "CANCELLED", "failed"]).any():
-            return number
-    return at
+def _next_claim(ledger: lk.Ledger, run: lk.Run, at: int) -> int | None:
+    """The next step in which the model said something that can be checked."""
+    claims = ledger.check_claims(runs=run.run_id)
+    return min((step for step in claims["step"].to_list() if step is not None and step > at), default=None)
 
 
 def _asked_step(replay: Replay, at: int) -> int:

@@ -17,6 +17,7 @@ from ledgerkit.protocol.vocabulary import Audience, Visibility
 
 _MODEL_SEES = [level.value for level in Visibility if Audience.MODEL.may_see(level)]
 _ORDER = ("sequence_no", "part_index")
+_FAILED = ("FAILED", "TIMED_OUT", "CANCELLED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class Replay:
             before = inherited.with_columns(inherited=pl.lit(0, pl.Int8), visible_from=pl.lit(0, pl.Int32))
             own = pl.concat([before.select(own.columns), own])
         self._parts = own
-        self._verdicts = pl.DataFrame(schema={"step": pl.Int32}) if verdicts is None else verdicts
+        none = pl.DataFrame(schema={"step": pl.Int32, "verdict": pl.String})
+        self._verdicts = none if verdicts is None else verdicts
         self._calls = calls.filter(pl.col("step").is_not_null()).sort("step").to_dicts()
 
     def __len__(self) -> int:
@@ -109,6 +111,35 @@ class Replay:
             beside=here.filter(~pl.col("part_visibility").is_in(_MODEL_SEES)),
             verdicts=self._verdicts.filter(pl.col("step") == at),
         )
+
+    def next_failure(self, at: int) -> int | None:
+        """The next step after one in which a check or a call failed; ``None`` if there is none."""
+        failed = self._verdicts.filter(pl.col("step") > at, pl.col("verdict") == "failed")["step"].to_list()
+        own = self._parts.filter(
+            pl.col("inherited") == 1, pl.col("step") > at, pl.col("status").str.to_uppercase().is_in(_FAILED)
+        )
+        steps = [step for step in (*failed, *own["step"].to_list()) if step < len(self)]
+        return min(steps, default=None)
+
+    def find(self, words: str, at: int = -1) -> int | None:
+        """The next step after one in which some words were written or came back, in either case of letters.
+
+        Args:
+            words: What to look for, as it stands there.
+            at: The step to look behind.
+        """
+        says = pl.concat_str([pl.col("text").fill_null(""), pl.col("data").fill_null("")], separator="\n")
+        found = self._parts.filter(
+            pl.col("inherited") == 1,
+            pl.col("step").is_between(at + 1, len(self) - 1),
+            says.str.to_lowercase().str.contains(words.lower(), literal=True),
+        )["step"]
+        return min(found.to_list(), default=None)
+
+    def dearest(self) -> int | None:
+        """The step that cost most, the first of them; ``None`` where no price is known."""
+        costs = [(call["cost"], -number) for number, call in enumerate(self._calls) if call.get("cost") is not None]
+        return -max(costs)[1] if costs else None
 
     def after(self) -> pl.DataFrame:
         """Parts that came after the last call, which no call of the run has seen."""

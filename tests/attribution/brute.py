@@ -37,16 +37,20 @@ class Shares:
 def shares(frames: RunFrames, calls: pl.DataFrame, written: pl.DataFrame) -> Shares:
     """What ``attribute_calls`` says, worked out token by token."""
     found = Shares()
-    numbers = {(r["session_id"], r["run_id"]): r["run"] for r in frames.runs.to_dicts()}
+    numbers: dict[tuple[str, ...], int] = {(r["session_id"], r["run_id"]): r["run"] for r in frames.runs.to_dicts()}
     ends = {r["part"]: r["ends_at"] for r in frames.parts.to_dicts()}
-    contexts = {run: naive.as_recorded(ends)(naive.full(frames, run)) for run in numbers.values()}
+    contexts: dict[int, list[naive.Context]] = {
+        run: naive.as_recorded(ends)(naive.full(frames, run)) for run in numbers.values()
+    }
     unseen: dict[int, int] = {}
     rows = [r for r in calls.to_dicts() if r["cost"] is not None and r["price_status"] != "not_billed"]
     for row in sorted(rows, key=lambda r: (r["step"] is None, r["step"] or 0, r["call_id"])):
         key = (row["session_id"], row["run_id"], row["call_id"])
         run = numbers.get(key[:2])
-        step = row["step"]
-        context = contexts[run][step] if run is not None and step is not None and step < len(contexts[run]) else None
+        context: naive.Context | None = None
+        if run is not None and row["step"] is not None:
+            steps: list[naive.Context] = contexts[run]
+            context = steps[row["step"]] if row["step"] < len(steps) else None
         found.lines[key] = Counter({"fee": _pico(row["cost_request"])})
         found.carried[key], lines = _input(row, context, unseen, run)
         found.lines[key].update(lines)

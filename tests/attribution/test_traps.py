@@ -232,7 +232,8 @@ def test_copies_of_a_pi_session_in_another_transcript(ledger: lk.Ledger, tmp_pat
             "role": "assistant", "content": [{"type": "text", "text": "Done."}], "usage": spent,
             "provider": "anthropic", "model": "claude-sonnet-4-5"}},
     ]  # fmt: skip
-    for number, (name, more) in enumerate((("one", {}), ("two", {"parentSession": "/one.jsonl"}))):
+    heads: dict[str, dict[str, str]] = {"one": {}, "two": {"parentSession": "/one.jsonl"}}
+    for number, (name, more) in enumerate(heads.items()):
         head = {"type": "session", "version": 3, "id": uid(name), "cwd": "/w", **more}
         stamped = [{**entry, "timestamp": f"2026-01-01T00:0{number if entry is head else 0}:00.000Z"}
                    for entry in (head, *entries)]  # fmt: skip

@@ -185,3 +185,21 @@ def test_a_ledger_is_verified_and_compared(demo_path: Path) -> None:
     assert shown.exit_code == 0
     assert "deeds" in shown.output
     assert CliRunner().invoke(main, base).exit_code == 2
+
+
+def test_a_step_is_found_by_failure_by_words_and_by_cost(ledger: lk.Ledger, tmp_path: Path) -> None:
+    log = worked("look")
+    log.answers(tool_use("c3", "Bash", command="make broken"), used=usage(90_000))
+    log.returns("c3", "make: *** [broken] Error 2", is_error=True)
+    log.answers(text("It is Broken, as I said."))
+    imported(ledger, tmp_path / "logs", log)
+    replay = ledger.run(uid("look")).replay()
+    costs = [step.call["cost"] for step in replay]
+    assert replay.dearest() == costs.index(max(costs))
+    failed = replay.next_failure(-1)
+    assert failed is not None
+    assert "broken" in str(replay.step(failed).came_back["text"].to_list())
+    assert replay.next_failure(failed) is None
+    assert replay.find("BROKEN") == failed
+    assert replay.find("broken", failed) == len(replay) - 1
+    assert replay.find("nowhere") is None

@@ -17,7 +17,7 @@ from ledgerkit.protocol.parts import TextPart
 from ledgerkit.protocol.references import EvidenceRef
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Visibility
 
-_CLAIM: Final = "All tests pass."
+_CLAIM: Final = "All tests pass now"
 _FACT: Final = "pytest tests passed after the last change of the shop module."
 _BUILD: Final = """\
 #!/bin/sh
@@ -34,7 +34,7 @@ def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the 
     (folder / "workspace" / "pytest").chmod(0o755)
     script = [
         call("run_command", "See whether the suite passes.", command="./pytest tests"),
-        ends("FINISH_WITH_PATCH", _CLAIM),
+        ends("FINISH_WITH_PATCH", f"{_CLAIM}."),
     ]
     with scene.ledger() as ledger:
         scene.run(ledger, "Make the suite pass.", script)
@@ -45,7 +45,7 @@ def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the 
         if broken:
             _write_unchecked(ledger)
         claims = ledger.check_claims(runs=RUN)
-        outcomes = claims.filter(pl.col("text").str.contains(_CLAIM, literal=True))["outcome"].to_list()
+        outcomes = claims.filter(pl.col("text").str.contains(_CLAIM, literal=True))["verdict"].to_list()
         facts = [one.fact for one in ledger.memory(RUN).known_facts]
         contexts = [ledger.project(RUN, None, None, budget).to_json() for budget in (None, 16_000)]
     standing = sum(_FACT in text for text in contexts)

@@ -15,7 +15,7 @@ from ledgerkit.protocol.contracts import PermissionProfile, RiskClass, TaskContr
 from ledgerkit.safety.redaction import RedactionKey, standard_redactor
 
 SESSION: Final = "drill-session"
-RUN: Final = "drill-run"
+RUN: Final = "run-1"
 ROOT: Final = "/workspace"
 _START: Final = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 

@@ -1,0 +1,88 @@
+"""Metric values equal those of a slow independent implementation, on drawn runs and on runs of the corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ledgerkit as lk
+from ledgerkit import strategies
+from ledgerkit.evaluation import Material, Options, score
+from ledgerkit.evaluation.lexemes import find_tokens
+from ledgerkit.strategies import Strategy
+from tests.evaluation import naive
+from tests.evaluation.drawn import TOKENS, drawn_material
+
+STRATEGIES: list[Strategy] = [
+    strategies.FullHistory(),
+    strategies.LastObservations(2),
+    strategies.TokenWindow(1_500),
+    strategies.HeadTail(60, 25) | strategies.ClearAt(1_000, keep=1),
+    strategies.SummariseAt(1_500, 600, 100),
+    strategies.SectionBudgets.of_window(4_000),
+    strategies.RandomDrop(900),
+]
+
+
+def tokens_of_drawn(material: Material) -> dict[int, set[tuple[str, str]]]:
+    """What was put into the arguments, as it was drawn."""
+    found: dict[int, set[tuple[str, str]]] = {}
+    for part, kind, data in material.texts.join(
+        material.frames.parts.select("part", "part_type"), on="part"
+    ).select("part", "part_type", "data").iter_rows():
+        said = json.loads(data)["command"] if kind == "tool_call" and data else ""
+        found[part] = {token for raw, meant in TOKENS.items() if f" {raw} " in f"{said} " for token in meant}
+    return found
+
+
+def tokens_as_read(material: Material) -> dict[int, set[tuple[str, str]]]:
+    calls = material.texts.select("data", "root", call="part")
+    found: dict[int, set[tuple[str, str]]] = {part: set() for part in material.texts["part"]}
+    for call, kind, value in find_tokens(calls).iter_rows():
+        found[call].add((kind, value))
+    return found
+
+
+def check(material: Material, strategy: Strategy, tokens: dict[int, set[tuple[str, str]]]) -> None:
+    """Compares every metric of every run."""
+    table = score(material, [strategy], Options()).runs.to_dicts()
+    for run, mine in zip(naive.runs_of(material), table, strict=True):
+        slow = naive.Scored(material, run, strategy, tokens)
+        wanted = {**slow.evidence(), **slow.control(), **slow.edits(), **slow.failures(), **slow.labels(),
+                  **slow.files(), **slow.validity()}  # fmt: skip
+        sizes = [sum(row["tokens"] for row in rows) for rows in slow.contexts]
+        wanted |= {"input_tokens": sum(sizes), "peak_tokens": max(sizes), "steps": run.steps}
+        for name, value in wanted.items():
+            assert mine[name] == (value if value is None else pytest.approx(value)), (run.number, strategy.label, name)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda one: one.label.split("(")[0])
+def test_metrics_of_drawn_runs_equal_a_slow_implementation(strategy: Strategy) -> None:
+    material = drawn_material(7, 6)
+    check(material, strategy, tokens_of_drawn(material))
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(seed=st.integers(0, 10_000), number=st.integers(0, len(STRATEGIES) - 1))
+def test_metrics_of_any_drawn_runs_equal_a_slow_implementation(seed: int, number: int) -> None:
+    material = drawn_material(seed, 3)
+    check(material, STRATEGIES[number], tokens_of_drawn(material))
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_metrics_of_recorded_runs_equal_a_slow_implementation(corpus_import: tuple[Path, lk.ImportAccount]) -> None:
+    from ledgerkit.evaluations import BucketTask, _Reader  # pyright: ignore[reportPrivateUsage]
+
+    with lk.open(corpus_import[0], create=False) as ledger:
+        runs = ledger.sql("select run_id from runs where steps between 3 and 25 order by run_id")["run_id"][::7]
+        task = BucketTask("", tuple(runs[:12]), b"", Options(), None)
+        material = _Reader(ledger._storage, None).material(task)  # pyright: ignore[reportPrivateUsage]
+        tokens = tokens_as_read(material)
+        for strategy in (strategies.LastObservations(3), strategies.HeadTail(2_000, 500) | strategies.ClearAt(8_000)):
+            check(material, strategy, tokens)
