@@ -137,7 +137,7 @@ def score(material: Material, strategies: Sequence[Strategy], options: Options |
     """
     chosen = options or Options()
     prepared = Prepared(material)
-    tables = [_score_one(prepared, strategy, chosen) for strategy in strategies]
+    tables = [score_prepared(prepared, strategy, chosen) for strategy in strategies]
     return Scores(
         *(
             pl.concat([pl.DataFrame(schema=schema), *(getattr(one, name) for one in tables)])
@@ -146,7 +146,8 @@ def score(material: Material, strategies: Sequence[Strategy], options: Options |
     )
 
 
-def _score_one(prepared: Prepared, strategy: Strategy, options: Options) -> Scores:
+def score_prepared(prepared: Prepared, strategy: Strategy, options: Options) -> Scores:
+    """The same for one strategy, on runs that are prepared."""
     material = prepared.material
     frames, grid = material.frames, material.frames.grid
     projection = project(frames, strategy)

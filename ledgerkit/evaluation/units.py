@@ -75,7 +75,7 @@ class Units:
         return low < high
 
     def _broken(self, placed: Placed, there: Spans, doubtful: Flags) -> Spans:
-        """Steps at which a doubtful unit is broken, by unit; while it stands at all if it was torn out of order."""
+        """Steps at which a doubtful unit is broken, by unit; if it is torn apart, where two parts of it stand."""
         frames = placed.material.frames
         mine = np.flatnonzero(doubtful[self.unit[there.key]])
         parts = np.flatnonzero(self.in_unit & doubtful[self.unit])
@@ -91,5 +91,5 @@ class Units:
         following = np.concatenate((step[1:], [0]))
         same = np.concatenate((unit[1:] == unit[:-1], [False]))
         torn = self._moved(placed, np.flatnonzero(placed.part >= 0))[unit]
-        rows = same & (following > step) & (live > 0) & ((live < most) | torn)
+        rows = same & (following > step) & (live > 0) & ((live < most) | (torn & (live >= 2)))
         return Spans(unit[rows], step[rows], following[rows])

@@ -53,6 +53,13 @@ def citable(parts: pl.DataFrame, verifier_results: pl.DataFrame | None, changes:
         .with_columns(said_kind=pl.lit("tool-call"))
     )
     calls = _with_kinds(calls, verifier_results, changes).drop("tool")
+    # A call without a result is there, but is only what a model asked for: it supports no fact.
+    unanswered = (
+        rows.filter(pl.col("part_type") == "tool_call", pl.col("tool_call_id").is_not_null())
+        .join(results.select("ref_run_id", "tool_call_id").unique(), on=["ref_run_id", "tool_call_id"], how="anti")
+        .with_columns(said_kind=pl.lit("tool-call"), target="tool_call_id", ref_kind=pl.lit("assistant"))
+        .unique(["ref_run_id", "target"], keep="first", maintain_order=True)
+    )
     files = rows.filter(pl.col("path").is_not_null()).with_columns(
         said_kind=pl.lit("file"), target="path", ref_kind=pl.lit("file")
     )
@@ -67,7 +74,7 @@ def citable(parts: pl.DataFrame, verifier_results: pl.DataFrame | None, changes:
     )  # fmt: skip
     tasks = rows.filter(pl.col("kind") == "USER_TASK").with_columns(said_kind=pl.lit("task"), ref_kind=pl.lit("user"))
     sections = tasks.join(pl.DataFrame({"target": ["goal", "scope", "task", "constraints"]}), how="cross")
-    return pl.concat([frame.select(columns) for frame in (messages, calls, files, artifacts, sections)])
+    return pl.concat([frame.select(columns) for frame in (messages, calls, unanswered, files, artifacts, sections)])
 
 
 def _with_kinds(

@@ -124,6 +124,19 @@ class Person:
 
 
 @dataclass
+class Looking(Person):
+    """Looks before something is repeated: what was carried out is not carried out again."""
+
+    workspace: Path = Path()
+
+    def __call__(self, request: ApprovalRequest) -> ApprovalDecision:
+        path = self.workspace / NOTED
+        done = path.read_text("utf-8").split() if path.exists() else []
+        self.approves = not any(f'"{parcel}"' in request.action for parcel in done)
+        return super().__call__(request)
+
+
+@dataclass
 class Case:
     """A ledger and a workspace in one folder."""
 

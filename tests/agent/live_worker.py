@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ledgerkit.agent.live import standard_tools
 from ledgerkit.tokens import TokenCounter
-from tests.agent.live_case import Case, shipping_tool
+from tests.agent.live_case import Case, Looking, shipping_tool
 
 
 def work(folder: Path, seed: int) -> None:
@@ -26,7 +26,8 @@ def work(folder: Path, seed: int) -> None:
     def dawdle(_when: str) -> None:
         time.sleep(draw.random() / 10)
 
-    case = Case(folder, tools=(*standard_tools(), shipping_tool(dawdle)))
+    tools = (*standard_tools(), shipping_tool(dawdle))
+    case = Case(folder, tools=tools, person=Looking(workspace=folder / "work"))
     case.run()
 
 

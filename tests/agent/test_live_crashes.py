@@ -10,18 +10,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 import ledgerkit as lk
 from ledgerkit.agent.live import ScriptedModel, recorded_context, standard_tools
-from ledgerkit.protocol.vocabulary import ToolStatus
 from ledgerkit.store.recorder import Recorder
-from tests.agent.live_case import RUN, SCRIPT, SESSION, Case, Person, call, finish, shipping_tool
+from tests.agent.live_case import RUN, SCRIPT, SESSION, Case, Looking, Person, call, finish, shipping_tool
 from tests.conftest import ROOT
 
 SHIPPED: Final = ["part-a", "part-b", "part-c"]
@@ -29,64 +27,64 @@ MESSAGES: Final = 19
 """Messages of a run that nothing interrupts."""
 
 
+_OF_THE_LEDGER: Final = {"message_id", "sequence_no", "created_at", "parent_message_id", "call"}
+
+
 class PowerCut(BaseException):
     """What no handler of errors may catch."""
 
 
-def said(messages: Sequence[lk.AgentMessage], *, with_retries: bool = True) -> list[str]:
-    """What messages say, without ids and times; and, if so wanted, without what an unknown outcome brought with it."""
+def said(messages: Sequence[lk.AgentMessage]) -> list[str]:
+    """What messages say, without what differs from ledger to ledger: ids, times, and digests of requests with ids."""
     kept = list[str]()
     for message in messages:
-        key = message.idempotency_key or ""
-        is_retry = "again-" in key or "-retry-" in key
-        dump = message.model_dump(mode="json", exclude={"message_id", "sequence_no", "created_at", "parent_message_id"})
-        for part in dump["parts"]:
-            part.pop("started_at", None), part.pop("finished_at", None)
-        if with_retries or not is_retry:
-            kept.append(json.dumps(dump, sort_keys=True))
+        dump = message.model_dump(mode="json", exclude=_OF_THE_LEDGER)
+        dump["metadata"].pop("request_digest", None)
+        dump["parts"] = [
+            {k: v for k, v in part.items() if k not in ("started_at", "finished_at")} for part in dump["parts"]
+        ]
+        kept.append(json.dumps(dump, sort_keys=True))
     return kept
 
 
 def check_history(case: Case, cuts: int, before: Sequence[str] = ()) -> None:
-    """What every interrupted run must show once it is finished."""
+    """What every interrupted run must show once it is finished, when whoever is asked looks before a repetition."""
     messages = case.messages()
     assert messages[-1].metadata["ending"] == "finished"
     assert [m.sequence_no for m in messages] == list(range(len(messages)))
     assert said(messages)[: len(before)] == list(before), "a recorded message was lost or changed"
     calls = case.ledger.run(RUN).tool_calls()
     assert calls["result_count"].to_list() == [1] * calls.height
-    unknown = calls.filter(status="UNKNOWN")
-    assert unknown.height <= cuts
-    ids = set(calls["tool_call_id"])
-    asked = {r.tool_call_id for r in case.person.asked} if isinstance(case.person, Person) else ids
-    retries = {i for i in ids if "-retry-" in i}
-    assert set(unknown["tool_call_id"]) <= asked, "an unknown outcome was repeated unasked"
-    assert len(retries) == unknown.height
-    # The world outside: a call with a recorded result was carried out once, one with an unknown outcome at most once.
-    done, tries = Counter(case.carried_out), Counter[str]()
-    recorded = Counter[str]()
-    for message in case.messages("TOOL_CALL_REQUEST"):
-        part: Any = message.parts[0]
-        if part.tool_name == "ship":
-            parcel = part.arguments["parcel"]
-            tries[parcel] += 1
-            known = calls.filter(tool_call_id=part.tool_call_id)["status"].item() == ToolStatus.SUCCEEDED.value
-            recorded[parcel] += known
-    assert set(recorded) == set(SHIPPED)
-    assert all(recorded[parcel] == 1 for parcel in SHIPPED)
-    assert all(recorded[parcel] <= done[parcel] <= tries[parcel] for parcel in SHIPPED)
+    unknown = set(calls.filter(status="UNKNOWN")["tool_call_id"])
+    assert len(unknown) <= cuts
+    asked = {m.parts[0].tool_call_id for m in case.messages("APPROVAL_REQUEST")}  # pyright: ignore
+    assert asked == unknown, "an unknown outcome was repeated unasked, or somebody was asked about a known one"
+    retries = [m for m in case.messages("TOOL_CALL_REQUEST") if m.metadata.get("retry_of")]
+    approved = [m for m in case.messages("APPROVAL_DECISION") if m.parts[0].data["outcome"] == "approved"]  # pyright: ignore
+    assert len(retries) == len(approved)
+    # The world outside: each parcel was shipped once, wherever the power was cut.
+    assert case.carried_out == SHIPPED
+    recorded = [m.parts[0] for m in case.messages("TOOL_CALL_RESULT") if m.actor == "ship"]
+    assert len(recorded) == len({part.tool_call_id for part in recorded})  # pyright: ignore
 
 
 def check_contexts(case: Case, reference: Case) -> None:
     """Replay of the finished run equals that of one that nothing interrupted, up to the declared retries."""
-    steps = len(SCRIPT)
-    for step in (0, steps - 1):
-        ours, theirs = (recorded_context(one.ledger, RUN, step).recorded_messages() for one in (case, reference))
-        retried = {m.parts[0].tool_call_id for m in case.messages("TOOL_CALL_REQUEST") if m.metadata.get("retry_of")}  # pyright: ignore
-        first = {m.metadata["retry_of"] for m in case.messages("TOOL_CALL_REQUEST") if m.metadata.get("retry_of")}
-        kept = [m for m in ours if m.get("tool_call_id") not in retried | first]
-        wanted = [m for m in theirs if m.get("tool_call_id") not in first]
-        assert kept == wanted
+    declared = {"UNKNOWN"}
+    calls = case.ledger.run(RUN).tool_calls()
+    apart = set(calls.filter(calls["status"].is_in(declared))["tool_call_id"])
+    apart |= {call for call in calls["tool_call_id"] if "-retry-" in call}
+    apart |= {call.split("-retry-")[0] for call in apart}
+    for step in (0, len(SCRIPT) - 1):
+        ours, theirs = (
+            [
+                m
+                for m in recorded_context(one.ledger, RUN, step).recorded_messages()
+                if m.get("tool_call_id") not in apart
+            ]
+            for one in (case, reference)
+        )
+        assert ours == theirs
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +130,7 @@ def test_a_cut_after_any_message_loses_nothing_and_repeats_nothing_unasked(
             case.run()
     before = said(case.ledger.list_messages(SESSION, RUN)) if number else []
     assert len(before) == number
-    person = Person()
+    person = Looking(workspace=tmp_path / "work")
     after = Case(tmp_path, person=person)
     after.run()
     check_history(after, 1, before)
@@ -140,8 +138,7 @@ def test_a_cut_after_any_message_loses_nothing_and_repeats_nothing_unasked(
     was_open = number and json.loads(before[-1])["kind"] == "TOOL_CALL_REQUEST"
     assert len(person.asked) == bool(was_open)
     if not was_open:
-        assert said(after.messages()) == said(reference.messages())
-        assert after.carried_out == SHIPPED
+        assert said(after.messages())[:-1] == said(reference.messages())[:-1]  # the last one cites messages by id
 
 
 @pytest.mark.parametrize(
@@ -252,14 +249,10 @@ def kill_and_resume(folder: Path, agents: Agents, draw: random.Random, longest: 
             there = said(ledger.list_messages(SESSION, RUN)) if ledger.runs().height else []
         assert there[: len(before)] == before, "a recorded message was lost or changed"
         before = there
-    case = Case(folder, person=_Everyone())
+    case = Case(folder, person=Looking(workspace=folder / "work"))
     case.run()
     check_history(case, killed, before)
     return case, killed
-
-
-class _Everyone(Person):
-    """Approves, and knows also what agents that were killed have asked: the ledger says it."""
 
 
 def trials(tmp_path: Path, agents: Agents, reference: Case, seed: int, count: int) -> int:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -43,12 +43,11 @@ class Endpoint(HTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: Endpoint
-
     def do_POST(self) -> None:
+        server = cast("Endpoint", self.server)
         length = int(self.headers["Content-Length"])
-        self.server.asked.append((self.path, dict(self.headers), json.loads(self.rfile.read(length))))
-        code, body = self.server.answers.pop(0)
+        server.asked.append((self.path, dict(self.headers), json.loads(self.rfile.read(length))))
+        code, body = server.answers.pop(0)
         self.send_response(code)
         if 300 <= code < 400:
             self.send_header("Location", "http://127.0.0.1:9/elsewhere")

@@ -49,8 +49,8 @@ def shares(frames: RunFrames, calls: pl.DataFrame, written: pl.DataFrame) -> Sha
         run = numbers.get(key[:2])
         context: naive.Context | None = None
         if run is not None and row["step"] is not None:
-            steps: list[naive.Context] = contexts[run]
-            context = steps[row["step"]] if row["step"] < len(steps) else None
+            steps, step = contexts[run], int(row["step"])
+            context = steps[step] if step < len(steps) else None
         found.lines[key] = Counter({"fee": _pico(row["cost_request"])})
         found.carried[key], lines = _input(row, context, unseen, run)
         found.lines[key].update(lines)

@@ -49,7 +49,7 @@ def drawn_material(seed: int, runs: int, most_steps: int = 10) -> Material:
     said = [_say(random, part) for part in parts]
     for part, one in zip(parts, said, strict=True):
         part["part_type"], part["trust_level"] = one.pop("part_type"), one.pop("trust_level")
-        part["tool_name"] = one.pop("tool_name")
+        part["tool_name"], part["kind"] = one.pop("tool_name"), one.pop("kind")
     frames = RunFrames(given.runs, given.steps, pl.DataFrame(parts, schema=given.parts.schema), excerpt_tokens)
     ids = dict(frames.runs.select("run", "run_id").iter_rows())
     contents = [
@@ -72,13 +72,13 @@ def drawn_material(seed: int, runs: int, most_steps: int = 10) -> Material:
 
 
 def _prose(random: Random) -> str:
-    pieces = [random.choice([*TOKENS, *ALIKE, *LINES, "word", "and"]) for _ in range(random.randint(0, 12))]
+    pieces = [random.choice([*TOKENS, *ALIKE, *LINES, "word", "and"]) for _ in range(random.randint(0, 20))]
     return "".join(piece + random.choice([" ", " ", "\n", " = ", " → "]) for piece in pieces)
 
 
 def _say(random: Random, part: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {"text": _prose(random), "data": None, "path": None, "part_type": part["part_type"],
-                            "tool_name": None, "trust_level": part["trust_level"]}  # fmt: skip
+                            "tool_name": None, "kind": part["kind"], "trust_level": part["trust_level"]}  # fmt: skip
     if random.random() < 0.3:
         made["trust_level"] = random.choice(["NETWORK_UNTRUSTED", "UNKNOWN", "USER_TRUSTED", "TOOL_TRUSTED"])
     if part["part_type"] == "tool_call":
@@ -87,12 +87,12 @@ def _say(random: Random, part: dict[str, Any]) -> dict[str, Any]:
         if random.random() < 0.4:
             arguments["old_string"] = "\n".join(random.sample(LINES, 2))
         made |= {"text": None, "data": json.dumps(arguments), "tool_name": random.choice(["Read", "Bash", "Edit"])}
-    elif part["kind"] == "FILE_OBSERVATION" and random.random() < 0.8:
-        kind = random.choice(["file_snippet", "diff"])
+    elif part["is_result"] and random.random() < 0.5:
+        kind = random.choice(["file_snippet", "file_snippet", "diff"])
         first = random.choice([1, 1, 5])
         data = {"start_line": first, "end_line": 9} if kind == "file_snippet" else {"change": random.choice(
             ["modified", "deleted"])}  # fmt: skip
-        made |= {"part_type": kind, "path": random.choice(FILES), "data": json.dumps(data)}
+        made |= {"kind": "FILE_OBSERVATION", "part_type": kind, "path": random.choice(FILES), "data": json.dumps(data)}
         if random.random() < 0.5:
             made["text"] = random.choice(LINES)
     return made

@@ -102,7 +102,9 @@ def contexts(material: Material, placements: pl.DataFrame, run: Run) -> list[lis
 class Scored:
     """One run under one strategy."""
 
-    def __init__(self, material: Material, run: Run, strategy: Strategy, tokens: dict[int, set[tuple[str, str]]]):
+    def __init__(self, material: Material, run: Run, strategy: Strategy, tokens: dict[int, set[tuple[str, str]]],
+                 lines: dict[int, set[str]]) -> None:  # fmt: skip
+        self.lines = lines
         self.material, self.run, self.strategy = material, run, strategy
         self.by_part = {p["part"]: p for p in run.parts}
         self.tokens = tokens
@@ -183,7 +185,7 @@ class Scored:
         peak = max(sum(r["tokens"] for r in rows) for rows in self.contexts)
         if peak < 1:
             return {}
-        other = Scored(self.material, self.run, RandomDrop(peak, seed=0), self.tokens)
+        other = Scored(self.material, self.run, RandomDrop(peak, seed=0), self.tokens, self.lines)
         mine, theirs = (one.evidence()["evidence_retention"] for one in (self, other))
         return {"control_retention": theirs, "lift": None if mine is None else mine - theirs,
                 "control_input_tokens": sum(r["tokens"] for rows in other.contexts for r in rows)}  # fmt: skip
@@ -191,10 +193,9 @@ class Scored:
     def edits(self) -> dict[str, Any]:
         shares, lines = [], 0
         for t, rows in enumerate(self.contexts):
-            quoted = {line.rstrip() for p in self.run.parts
-                      if p["part_type"] == "tool_call" and p["is_own"] and p["step"] == t and p["data"] is not None
-                      for line in json.loads(p["data"]).get("old_string", "").split("\n")
-                      if len(line.strip()) >= 4}  # fmt: skip
+            quoted = {line for p in self.run.parts
+                      if p["part_type"] == "tool_call" and p["is_own"] and p["step"] == t
+                      for line in self.lines[p["part"]]}  # fmt: skip
             lines += len(quoted)
             if quoted:
                 texts = [self.shown(r, raw=True) for r in rows]
@@ -269,6 +270,10 @@ class Scored:
 
     def validity(self) -> dict[str, Any]:
         bad = 0
+        moves: dict[int, set[int]] = {}
+        for r in (r for rows in self.contexts for r in rows if r["part"] >= 0):
+            part = self.by_part[r["part"]]
+            moves.setdefault(part["unit"], set()).add(r["position"] - part["position"])
         for t, rows in enumerate(self.contexts):
             places = {r["part"]: r["position"] for r in rows}
             units: dict[int, list[dict[str, Any]]] = {}
@@ -278,8 +283,8 @@ class Scored:
             broken = False
             for unit in units.values():
                 there = [p for p in unit if p["part"] in places]
-                moved = {places[p["part"]] - p["position"] for p in there}
-                broken |= 0 < len(there) < len(unit) or len(moved) > 1
+                torn = len(there) > 1 and len(moves[unit[0]["unit"]]) > 1
+                broken |= 0 < len(there) < len(unit) or torn
             bad += broken
         return {"validity": (self.run.steps - bad) / self.run.steps, "determinism": 1.0}
 

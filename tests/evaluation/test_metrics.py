@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,10 +15,23 @@ from hypothesis import strategies as st
 import ledgerkit as lk
 from ledgerkit import strategies
 from ledgerkit.evaluation import Material, Options, score
+from ledgerkit.evaluation.edits import quoted_lines
 from ledgerkit.evaluation.lexemes import find_tokens
-from ledgerkit.strategies import Strategy
+from ledgerkit.strategies import RunFrames, Strategy
 from tests.evaluation import naive
 from tests.evaluation.drawn import TOKENS, drawn_material
+
+
+@dataclass(frozen=True)
+class Torn(Strategy):
+    """Loses single parts of units, and moves others: what no strategy may do, and validity has to see."""
+
+    def place(self, frames: RunFrames, placements: pl.DataFrame) -> pl.DataFrame:
+        del frames
+        kept = placements.filter(pl.col("part") % 5 != 0)
+        far = pl.when(pl.col("part") % 7 == 0).then(100_000 + pl.col("position")).otherwise("position")
+        return kept.with_columns(far.cast(pl.Int32).alias("position"))
+
 
 STRATEGIES: list[Strategy] = [
     strategies.FullHistory(),
@@ -25,6 +41,7 @@ STRATEGIES: list[Strategy] = [
     strategies.SummariseAt(1_500, 600, 100),
     strategies.SectionBudgets.of_window(4_000),
     strategies.RandomDrop(900),
+    Torn(),
 ]
 
 
@@ -39,6 +56,15 @@ def tokens_of_drawn(material: Material) -> dict[int, set[tuple[str, str]]]:
     return found
 
 
+def lines_of_drawn(material: Material) -> dict[int, set[str]]:
+    """The lines that the drawn edits quote, but for very short ones."""
+    return {
+        part: {line.rstrip() for line in json.loads(data or "{}").get("old_string", "").split("\n")
+               if len(line.strip()) >= 4}
+        for part, data in material.texts.select("part", "data").iter_rows()
+    }  # fmt: skip
+
+
 def tokens_as_read(material: Material) -> dict[int, set[tuple[str, str]]]:
     calls = material.texts.select("data", "root", call="part")
     found: dict[int, set[tuple[str, str]]] = {part: set() for part in material.texts["part"]}
@@ -47,23 +73,31 @@ def tokens_as_read(material: Material) -> dict[int, set[tuple[str, str]]]:
     return found
 
 
-def check(material: Material, strategy: Strategy, tokens: dict[int, set[tuple[str, str]]]) -> None:
-    """Compares every metric of every run."""
+def check(
+    material: Material, strategy: Strategy, tokens: dict[int, set[tuple[str, str]]], lines: dict[int, set[str]]
+) -> list[dict[str, Any]]:
+    """Compares every metric of every run, and gives them."""
     table = score(material, [strategy], Options()).runs.to_dicts()
     for run, mine in zip(naive.runs_of(material), table, strict=True):
-        slow = naive.Scored(material, run, strategy, tokens)
+        slow = naive.Scored(material, run, strategy, tokens, lines)
         wanted = {**slow.evidence(), **slow.control(), **slow.edits(), **slow.failures(), **slow.labels(),
                   **slow.files(), **slow.validity()}  # fmt: skip
         sizes = [sum(row["tokens"] for row in rows) for rows in slow.contexts]
         wanted |= {"input_tokens": sum(sizes), "peak_tokens": max(sizes), "steps": run.steps}
         for name, value in wanted.items():
             assert mine[name] == (value if value is None else pytest.approx(value)), (run.number, strategy.label, name)
+    return table
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda one: one.label.split("(")[0])
 def test_metrics_of_drawn_runs_equal_a_slow_implementation(strategy: Strategy) -> None:
-    material = drawn_material(7, 6)
-    check(material, strategy, tokens_of_drawn(material))
+    material = drawn_material(5, 4, most_steps=24)
+    rows = check(material, strategy, tokens_of_drawn(material), lines_of_drawn(material))
+    assert sum(row["needs"] for row in rows) > 50
+    if isinstance(strategy, strategies.FullHistory):  # the runs show what is to be measured
+        assert all(sum(row[name] or 0 for row in rows) for name in ("staleness", "contradictions", "edit_support"))
+    if isinstance(strategy, Torn):
+        assert sum(row["missing_needs"] for row in rows) and any(row["validity"] < 1 for row in rows)
 
 
 @pytest.mark.slow
@@ -71,7 +105,7 @@ def test_metrics_of_drawn_runs_equal_a_slow_implementation(strategy: Strategy) -
 @given(seed=st.integers(0, 10_000), number=st.integers(0, len(STRATEGIES) - 1))
 def test_metrics_of_any_drawn_runs_equal_a_slow_implementation(seed: int, number: int) -> None:
     material = drawn_material(seed, 3)
-    check(material, STRATEGIES[number], tokens_of_drawn(material))
+    check(material, STRATEGIES[number], tokens_of_drawn(material), lines_of_drawn(material))
 
 
 @pytest.mark.corpus
@@ -84,5 +118,6 @@ def test_metrics_of_recorded_runs_equal_a_slow_implementation(corpus_import: tup
         task = BucketTask("", tuple(runs[:12]), b"", Options(), None)
         material = _Reader(ledger._storage, None).material(task)  # pyright: ignore[reportPrivateUsage]
         tokens = tokens_as_read(material)
+        lines = {part: set(quoted_lines(data or "")) for part, data in material.texts.select("part", "data").iter_rows()}
         for strategy in (strategies.LastObservations(3), strategies.HeadTail(2_000, 500) | strategies.ClearAt(8_000)):
-            check(material, strategy, tokens)
+            check(material, strategy, tokens, lines)

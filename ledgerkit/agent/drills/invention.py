@@ -17,7 +17,7 @@ from ledgerkit.protocol.parts import TextPart
 from ledgerkit.protocol.references import EvidenceRef
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Visibility
 
-_CLAIM: Final = "All tests pass now"
+_CLAIM: Final = "All tests pass"
 _FACT: Final = "pytest tests passed after the last change of the shop module."
 _BUILD: Final = """\
 #!/bin/sh
@@ -34,7 +34,7 @@ def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the 
     (folder / "workspace" / "pytest").chmod(0o755)
     script = [
         call("run_command", "See whether the suite passes.", command="./pytest tests"),
-        ends("FINISH_WITH_PATCH", f"{_CLAIM}."),
+        ends("FINISH_WITH_PATCH", f"{_CLAIM} now."),
     ]
     with scene.ledger() as ledger:
         scene.run(ledger, "Make the suite pass.", script)

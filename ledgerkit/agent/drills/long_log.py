@@ -36,7 +36,7 @@ def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the 
         scene.run(ledger, "Make the suite pass.", script)
         run = ledger.run(RUN)
         row = run.parts().filter(pl.col("kind") == "TOOL_CALL_RESULT").row(0, named=True)
-        refs = row["artifact_refs"] or []
+        refs: list[str] = row["artifact_refs"] or []
         whole = ledger.artifact(refs[0])[0] if refs else b""
         kept = whole.count(b"Downloading artifact")
         strategy = FullHistory() if broken else HeadTail()

@@ -8,7 +8,8 @@ from ledgerkit.agent.live.loop import nobody, resume_agent, run_agent
 from ledgerkit.agent.live.models import Model, ScriptedModel
 from ledgerkit.agent.live.permitting import decide
 from ledgerkit.agent.live.setup import Limits, recorded_context
-from ledgerkit.agent.live.tools import Tool, ToolOutcome, standard_tools
+from ledgerkit.agent.live.tools import Tool, ToolOutcome
+from ledgerkit.agent.live.toolset import standard_tools
 from ledgerkit.agent.workspace import Workspace
 
 __all__ = [

@@ -17,7 +17,8 @@ from ledgerkit.agent.live.models import Model
 from ledgerkit.agent.live.saying import AGENT, Words
 from ledgerkit.agent.live.setup import Limits, recorded_setup, setup_of
 from ledgerkit.agent.live.standing import Standing
-from ledgerkit.agent.live.tools import Tool, standard_tools, tools_by_name
+from ledgerkit.agent.live.tools import Tool, tools_by_name
+from ledgerkit.agent.live.toolset import standard_tools
 from ledgerkit.agent.live.work import Work
 from ledgerkit.agent.workspace import Workspace
 from ledgerkit.errors import ConfigurationError

@@ -15,15 +15,25 @@ from pydantic import JsonValue
 
 from ledgerkit.agent.live.setup import PLATFORM_POLICY, Setup
 from ledgerkit.agent.live.tools import ToolOutcome
+from ledgerkit.agent.patches import hunks, unified_diff
 from ledgerkit.projection import Context
 from ledgerkit.projection.written import profile_section, task_section
 from ledgerkit.protocol.contracts import ApprovalDecision, ApprovalOutcome, ApprovalRequest
 from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand
-from ledgerkit.protocol.parts import ErrorPart, JsonPart, Part, TextPart, ToolCallPart, ToolResultPart, VerificationPart
+from ledgerkit.protocol.parts import (
+    DiffPart,
+    ErrorPart,
+    JsonPart,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    VerificationPart,
+)
 from ledgerkit.protocol.responses import NextActionResponse
 from ledgerkit.protocol.toolcalls import arguments_hash
 from ledgerkit.protocol.usage import ModelCall
-from ledgerkit.protocol.vocabulary import MessageKind, ToolStatus, TrustLevel, Visibility
+from ledgerkit.protocol.vocabulary import ChangeType, MessageKind, ToolStatus, TrustLevel, Visibility
 from ledgerkit.providers import ActionRefusal, Answer
 
 AGENT: Final = "ledgerkit-agent"
@@ -176,7 +186,8 @@ class Words:
             error_category=outcome.error_category, trust_level=outcome.trust_level, visibility=_SEEN,
         )  # fmt: skip
         actor = call.tool_name if started_at is not None else AGENT
-        return self._say(outcome.kind, actor, f"result:{call.tool_call_id}", call.step, part)
+        parts = (part,) if outcome.change is None else (part, _diff(call, outcome, *outcome.change))
+        return self._say(outcome.kind, actor, f"result:{call.tool_call_id}", call.step, *parts)
 
     def asked(self, request: ApprovalRequest, step: int, tool_name: str | None) -> AppendMessageCommand:
         """That a person is asked."""
@@ -225,6 +236,19 @@ class Words:
             session_id=self.session_id, run_id=self.run_id, kind=kind, actor=actor, parts=tuple(parts), step=step,
             idempotency_key=key, **fields,
         )  # fmt: skip
+
+
+def _diff(call: Call, outcome: ToolOutcome, before: str | None, after: str) -> DiffPart:
+    """What a call changed, for people; the model is told that it did."""
+    changed = [line for hunk in hunks(before or "", after) for line in hunk.lines]
+    return DiffPart(
+        text=unified_diff(outcome.path or "", before or "", after),
+        change=ChangeType.CREATED if before is None else ChangeType.MODIFIED,
+        lines_added=sum(line.startswith("+") for line in changed),
+        lines_removed=sum(line.startswith("-") for line in changed),
+        tool_call_id=call.tool_call_id, tool_name=call.tool_name, path=outcome.path,
+        trust_level=TrustLevel.REPOSITORY_UNTRUSTED, visibility=_PEOPLE,
+    )  # fmt: skip
 
 
 def _path_of(call: Call) -> str | None:
