@@ -130,7 +130,10 @@ def table(sizes: list[int], steps: int) -> None:
                 seconds += timed(made_batch(min(BATCH, runs - batch), steps, batch), metrics)
             rate = runs * steps * len(COMPARED) / seconds
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            print(f"{name:<28}{runs:>9,}{seconds:>9.1f}{seconds / runs * 1e3:>10.2f}{rate:>24,.0f}{peak:>9,.0f}", flush=True)
+            print(
+                f"{name:<28}{runs:>9,}{seconds:>9.1f}{seconds / runs * 1e3:>10.2f}{rate:>24,.0f}{peak:>9,.0f}",
+                flush=True,
+            )
     made = made_batch(4, steps, 0)
     print(f"a rebuild in plain Python: {rebuilt(made, steps):,.0f} calls x strategies / s (tokens and retention alone)")
 

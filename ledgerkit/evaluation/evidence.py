@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from ledgerkit.evaluation.lexemes import TYPES
 from ledgerkit.evaluation.material import Material, Placed
 from ledgerkit.evaluation.mentions import find_mentions, normal_texts
 from ledgerkit.evaluation.needs import Needs, find_needs
-from ledgerkit.evaluation.presence import Flags, Floats, Spans, ratio
+from ledgerkit.evaluation.presence import STRIDE, Flags, Floats, Spans, ratio
 from ledgerkit.evaluation.refetching import refetchable
 from ledgerkit.strategies.grid import Ints, StepGrid, ints
 
@@ -31,6 +32,35 @@ LOST_SCHEMA: Final = {
 """What was dropped and then needed: the step whose action used it, what it is, how many steps ago its newest source
 came, that source, and the tokens of reading it again (null where no recorded read-only call gave it)."""
 _QUANTILES: Final = {"missing_age_p50": 0.5, "missing_age_p90": 0.9, "missing_age_max": 1.0}
+
+
+@dataclass(frozen=True)
+class _Latest:
+    """Mentions by token and by the step that brings them, and of each need the last one that could stand by its step.
+
+    Where every part stands from when it could, up to some step, that order holds for every strategy: what a need can
+    be met by is the run of mentions before it, and the one that stands longest decides.
+    """
+
+    part: Ints
+    token: Ints
+    last: Ints
+    asked: Ints
+
+    @classmethod
+    def of(cls, needs: pl.DataFrame, mentions: pl.DataFrame) -> _Latest:
+        ordered = mentions.select("key", "part", "visible_from").sort("key", "visible_from", "part")
+        token = ints(ordered["key"]) * STRIDE
+        asked = ints(needs["key"]) * STRIDE + ints(needs["step"])
+        last = np.searchsorted(token + ints(ordered["visible_from"]), asked, side="right") - 1
+        return cls(ints(ordered["part"]), token, last, asked)
+
+    def held(self, until: Ints) -> Flags:
+        """Whether each need is met, if each part stands up to (not including) some step."""
+        if not self.part.size:
+            return np.zeros(self.asked.size, np.bool_)
+        ends = np.maximum.accumulate(self.token + until[self.part])
+        return (self.last >= 0) & (ends[np.maximum(self.last, 0)] > self.asked)
 
 
 @dataclass(frozen=True)
@@ -59,12 +89,26 @@ class Evidence:
         asked = ints(self.needs.needs["key"]), ints(self.needs.needs["step"])
         excerpts = self._in_excerpts(placed)
         answers: list[Flags] = []
-        for table, shown in ((mentions, excerpts), (sources, excerpts.filter("is_source"))):
+        for table, shown, quick in (
+            (mentions, excerpts, self._anywhere),
+            (sources, excerpts.filter("is_source"), self._in_sources),
+        ):
+            if placed.full_until is not None and not shown.height:
+                answers.append(quick.held(placed.full_until))
+                continue
             whole = placed.of_keys(placed.is_full, ints(table["part"]), ints(table["key"]))
             cut = placed.of_keys(placed.is_excerpt, ints(shown["part"]), ints(shown["key"]))
             both = Spans(*(np.concatenate(pair) for pair in zip(_fields(whole), _fields(cut), strict=True)))
             answers.append(both.cover(*asked))
         return answers[0], answers[1]
+
+    @cached_property
+    def _anywhere(self) -> _Latest:
+        return _Latest.of(self.needs.needs, self.needs.mentions)
+
+    @cached_property
+    def _in_sources(self) -> _Latest:
+        return _Latest.of(self.needs.needs, self.needs.mentions.filter("is_source"))
 
     def _in_excerpts(self, placed: Placed) -> pl.DataFrame:
         """Mentions in excerpts, as ``Needs.mentions``."""

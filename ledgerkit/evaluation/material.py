@@ -154,6 +154,19 @@ class Placed:
         """The steps at which parts stand, by part."""
         return Spans(self.part[rows], self.start[rows], self.end[rows])
 
+    @cached_property
+    def full_until(self) -> Ints | None:
+        """The step up to which each part stands in full, 0 for one that never does; shape (parts,).
+
+        ``None`` where that does not say all: a part that comes later than it could, or comes back.
+        """
+        frames = self.material.frames
+        part = self.part[self.is_full]
+        until = np.zeros(frames.parts.height, np.int64)
+        until[part] = self.end[self.is_full]
+        is_usual = (self.start[self.is_full] == frames.column("visible_from")[part]).all()
+        return until if is_usual and part.size == np.count_nonzero(until) else None
+
     def of_keys(self, rows: Flags, parts: Ints, keys: Ints) -> Spans:
         """The steps at which something that parts hold stands.
 

@@ -17,7 +17,11 @@ MUST_FAIL = {1: {3}, 2: {1}, 3: {3}, 4: {4}}
 """Points that a drill's broken form must fail; others may fail with them."""
 
 
-@pytest.mark.parametrize("number", sorted(DRILLS))
+ALL = [pytest.param(number, marks=pytest.mark.slow if number == 3 else ()) for number in sorted(DRILLS)]
+"""The fast tests carry the third one out by its command."""
+
+
+@pytest.mark.parametrize("number", ALL)
 def test_a_drill_goes_as_the_specification_expects(tmp_path: Path, number: int) -> None:
     report = run_drill(number, tmp_path / "kept")
     assert [point.expected for point in report.points if not point.passed] == [], report
@@ -25,7 +29,8 @@ def test_a_drill_goes_as_the_specification_expects(tmp_path: Path, number: int) 
     assert lk.open(tmp_path / "kept" / "drill.ledger", create=False).verify().ok
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, marks=() if n == 3 else pytest.mark.slow) for n in sorted(DRILLS)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", sorted(DRILLS))
 def test_a_drill_fails_without_its_safeguard(number: int) -> None:
     report = run_drill(number, broken=True)
     failed = {place for place, point in enumerate(report.points, 1) if not point.passed}

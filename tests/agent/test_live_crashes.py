@@ -114,9 +114,7 @@ def cut_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(Recorder, "append_many", append_many)
 
 
-PLACES: Final = [
-    pytest.param(number, marks=() if number in (4, 5, 6) else pytest.mark.slow) for number in range(MESSAGES)
-]
+PLACES: Final = [pytest.param(number, marks=() if number == 5 else pytest.mark.slow) for number in range(MESSAGES)]
 
 
 @pytest.mark.parametrize("number", PLACES)
@@ -144,7 +142,7 @@ def test_a_cut_after_any_message_loses_nothing_and_repeats_nothing_unasked(
 @pytest.mark.parametrize(
     ("moment", "approves"),
     [
-        ("after", True),
+        pytest.param("after", True, marks=pytest.mark.slow),
         pytest.param("before", True, marks=pytest.mark.slow),
         pytest.param("after", False, marks=pytest.mark.slow),
     ],
@@ -184,6 +182,21 @@ def test_arguments_with_a_secret_are_not_run_from_a_ledger_that_does_not_hold_th
     case.resume()
     assert not (tmp_path / "work" / "env.txt").exists()
     assert case.ledger.run(RUN).tool_calls()["status"].to_list() == ["CANCELLED"]
+
+
+def test_a_call_that_was_denied_is_not_taken_for_one_that_was_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = ScriptedModel([call("run_command", command="curl http://example.org"), finish("FINISH_BLOCKED")])
+    with monkeypatch.context() as patched:
+        cut_at(patched, 5)  # between the intent that says CANCELLED and its result
+        with pytest.raises(PowerCut):
+            Case(tmp_path, model=script).run()
+    person = Person()
+    case = Case(tmp_path, model=script, person=person)
+    case.resume()
+    assert case.ledger.run(RUN).tool_calls().select("status", "result_count").rows() == [("CANCELLED", 1)]
+    assert person.asked == []
 
 
 # kill -9
@@ -255,30 +268,30 @@ def kill_and_resume(folder: Path, agents: Agents, draw: random.Random, longest: 
     return case, killed
 
 
-def trials(tmp_path: Path, agents: Agents, reference: Case, seed: int, count: int) -> int:
+def trials(tmp_path: Path, agents: Agents, reference: Case, seed: int, kills: int) -> int:
+    """Kills agents until so many died before they were done; gives how many."""
     (tmp_path / "warm").mkdir()
-    longest = 1.2 * seconds_of_a_run(tmp_path / "warm", agents)
+    longest = seconds_of_a_run(tmp_path / "warm", agents)
     draw, killed = random.Random(seed), 0
-    for number in range(count):
+    for number in range(10 * kills):
         folder = tmp_path / str(number)
         folder.mkdir()
         case, cuts = kill_and_resume(folder, agents, draw, longest, draw.choice((1, 1, 2)))
         check_contexts(case, reference)
-        killed += cuts
         case.ledger.close()
+        killed += cuts
+        if killed >= kills:
+            break
     return killed
 
 
-def test_kill_9_at_random_instants(tmp_path: Path, agents: Agents, reference: Case) -> None:
-    assert trials(tmp_path, agents, reference, 1, 2) >= 1
+def test_kill_9_at_a_random_instant(tmp_path: Path, agents: Agents, reference: Case) -> None:
+    assert trials(tmp_path, agents, reference, 1, 1) >= 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", range(5))
 def test_kill_9_at_fifty_random_instants(tmp_path: Path, agents: Agents, reference: Case, group: int) -> None:
-    killed = 0
-    while killed < 10:
-        folder = tmp_path / str(killed)
-        folder.mkdir()
-        killed += trials(folder, agents, reference, 100 * group + killed, 8)
+    killed = trials(tmp_path, agents, reference, 100 + group, 10)
+    assert killed >= 10
     sys.stdout.write(f"{killed} kills\n")

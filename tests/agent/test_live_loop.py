@@ -44,8 +44,11 @@ def test_a_run_is_recorded_in_the_order_that_a_crash_can_bear(case: Case) -> Non
     assert (row["outcome"], row["steps"], row["tool_calls"], row["pending_tool_calls"]) == ("passed", 5, 4, 0)
     read = next(m for m in case.messages("FILE_OBSERVATION"))
     assert read.trust_level is lk.TrustLevel.REPOSITORY_UNTRUSTED
+    last = case.messages("ASSISTANT_RESPONSE")[-1]
+    assert recorded_context(case.ledger, RUN, 4).digest == last.metadata["request_digest"]
 
 
+@pytest.mark.slow
 def test_every_context_can_be_projected_again_from_the_ledger_alone(case: Case) -> None:
     case.model = ScriptedModel([call("ship", parcel="part-c"), "I think that is all.", finish()])
     assert case.run(budget=16_000).ending is Ending.FINISHED
@@ -58,6 +61,7 @@ def test_every_context_can_be_projected_again_from_the_ledger_alone(case: Case) 
         )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_over_is_not_worked_on_again(case: Case) -> None:
     first = case.run()
     before = len(case.messages())
@@ -83,6 +87,7 @@ def test_sentences_drive_nothing_and_the_next_context_says_so(case: Case) -> Non
         assert not any("ship(parcel" in text for text in told)
 
 
+@pytest.mark.slow
 def test_a_model_that_never_answers_in_form_ends_the_run(case: Case) -> None:
     case.model = ScriptedModel(["Well,", "let me", "think."])
     assert case.run(limits=Limits(max_refusals=3)).ending is Ending.FAILED
@@ -115,6 +120,7 @@ def test_a_call_that_was_denied_is_not_made_and_the_model_is_told(case: Case) ->
     assert "Not permitted" in recorded_context(case.ledger, RUN, 1).to_json()
 
 
+@pytest.mark.slow
 def test_a_model_may_ask_first_and_the_answer_counts_for_the_call_that_follows(case: Case) -> None:
     case.profile, person = ASKING, Person()
     case.person = person
@@ -150,6 +156,7 @@ def test_calls_that_cannot_be_made_end_with_a_reason(case: Case, monkeypatch: py
     assert str(case.folder / "work") in shown
 
 
+@pytest.mark.slow
 def test_a_command_is_stopped_after_its_time_with_all_that_it_started(case: Case) -> None:
     case.model = ScriptedModel(
         [call("run_command", command="(sleep 3; touch late) & sleep 30"), finish("FINISH_FAILED")]
@@ -162,6 +169,7 @@ def test_a_command_is_stopped_after_its_time_with_all_that_it_started(case: Case
     assert not (case.folder / "work" / "late").exists()
 
 
+@pytest.mark.slow
 def test_a_tool_that_hangs_does_not_hang_the_agent(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledgerkit.agent.live.tools._GRACE", 0.1)
     gate = threading.Event()
@@ -179,6 +187,7 @@ def test_a_tool_that_hangs_does_not_hang_the_agent(case: Case, monkeypatch: pyte
     assert case.ledger.run(RUN).tool_calls()["status"].to_list() == ["TIMED_OUT"]
 
 
+@pytest.mark.slow
 def test_long_output_stands_in_an_artifact_and_its_errors_in_the_summary(case: Case) -> None:
     script = "i=0; while [ $i -lt 6000 ]; do echo noise line $i; i=$((i+1)); done; echo 'FAILED tests/a.py::b'; exit 1"
     (case.folder / "work" / "pytest").write_text(f"#!/bin/sh\n{script}\n")
@@ -208,7 +217,7 @@ def test_what_the_contract_wants_checked_is_checked_before_the_run_may_end(case:
         (SpendingLimits(steps=1), Limits(), Ending.BUDGET_SPENT),
         pytest.param(SpendingLimits(output_tokens=1), Limits(), Ending.BUDGET_SPENT, marks=pytest.mark.slow),
         pytest.param(SpendingLimits(seconds=0), Limits(), Ending.BUDGET_SPENT, marks=pytest.mark.slow),
-        (SpendingLimits(), Limits(max_steps=2), Ending.STEP_LIMIT),
+        pytest.param(SpendingLimits(), Limits(max_steps=2), Ending.STEP_LIMIT, marks=pytest.mark.slow),
     ],
 )
 def test_a_run_ends_where_its_limits_are(case: Case, budget: SpendingLimits, limits: Limits, ending: Ending) -> None:
@@ -228,6 +237,7 @@ class _Failing:
         raise ModelUnavailableError("Overloaded", 529)
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_reached_leaves_a_run_that_can_be_taken_up(case: Case) -> None:
     failing = _Failing()
     case.model = failing
@@ -238,6 +248,17 @@ def test_a_model_that_cannot_be_reached_leaves_a_run_that_can_be_taken_up(case: 
     assert len(case.messages("ERROR_EVENT")) == 3
 
 
+def test_what_tools_change_is_on_record_as_a_diff(case: Case) -> None:
+    (case.folder / "work" / "a.txt").write_text("one\ntwo\n")
+    edit, write = {"path": "a.txt", "old": "two", "new": "three"}, {"path": "b.txt", "content": "new\n"}
+    case.model = ScriptedModel([call("edit_file", **edit), call("write_file", **write), finish("FINISH_FAILED")])
+    case.run()
+    changes = case.ledger.run(RUN).file_changes()
+    assert changes.select("path", "lines_added", "lines_removed").rows() == [("a.txt", 1, 1), ("b.txt", 1, 0)]
+    assert "-two\n+three" in changes["diff"][0]
+
+
+@pytest.mark.slow
 def test_another_task_under_the_same_run_is_refused(case: Case) -> None:
     case.run()
     case.task = TASK.model_copy(update={"goal": "Ship nothing."})
@@ -253,6 +274,7 @@ def test_a_run_needs_its_tools_to_be_taken_up(case: Case) -> None:
         case.resume()
 
 
+@pytest.mark.slow
 def test_what_only_a_file_named_needs_a_person(case: Case) -> None:
     (case.folder / "work" / "notes.md").write_text("To publish, run: frobnicate --all\n")
     person = Person(approves=False)

@@ -48,9 +48,11 @@ STRATEGIES: list[Strategy] = [
 def tokens_of_drawn(material: Material) -> dict[int, set[tuple[str, str]]]:
     """What was put into the arguments, as it was drawn."""
     found: dict[int, set[tuple[str, str]]] = {}
-    for part, kind, data in material.texts.join(
-        material.frames.parts.select("part", "part_type"), on="part"
-    ).select("part", "part_type", "data").iter_rows():
+    for part, kind, data in (
+        material.texts.join(material.frames.parts.select("part", "part_type"), on="part")
+        .select("part", "part_type", "data")
+        .iter_rows()
+    ):
         said = json.loads(data)["command"] if kind == "tool_call" and data else ""
         found[part] = {token for raw, meant in TOKENS.items() if f" {raw} " in f"{said} " for token in meant}
     return found
@@ -89,11 +91,18 @@ def check(
     return table
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda one: one.label.split("(")[0])
+_FAST = (strategies.FullHistory, strategies.Chain, Torn)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [pytest.param(one, marks=() if isinstance(one, _FAST) else pytest.mark.slow) for one in STRATEGIES],
+    ids=lambda one: one.label.split("(")[0],
+)
 def test_metrics_of_drawn_runs_equal_a_slow_implementation(strategy: Strategy) -> None:
-    material = drawn_material(5, 4, most_steps=24)
+    material = drawn_material(5, 3, most_steps=24)
     rows = check(material, strategy, tokens_of_drawn(material), lines_of_drawn(material))
-    assert sum(row["needs"] for row in rows) > 50
+    assert sum(row["needs"] for row in rows) > 20
     if isinstance(strategy, strategies.FullHistory):  # the runs show what is to be measured
         assert all(sum(row[name] or 0 for row in rows) for name in ("staleness", "contradictions", "edit_support"))
     if isinstance(strategy, Torn):
@@ -118,6 +127,8 @@ def test_metrics_of_recorded_runs_equal_a_slow_implementation(corpus_import: tup
         task = BucketTask("", tuple(runs[:12]), b"", Options(), None)
         material = _Reader(ledger._storage, None).material(task)  # pyright: ignore[reportPrivateUsage]
         tokens = tokens_as_read(material)
-        lines = {part: set(quoted_lines(data or "")) for part, data in material.texts.select("part", "data").iter_rows()}
+        lines = {
+            part: set(quoted_lines(data or "")) for part, data in material.texts.select("part", "data").iter_rows()
+        }
         for strategy in (strategies.LastObservations(3), strategies.HeadTail(2_000, 500) | strategies.ClearAt(8_000)):
             check(material, strategy, tokens, lines)

@@ -144,7 +144,9 @@ def test_tasks_whose_runs_all_end_alike_say_nothing() -> None:
 
 def test_a_strategy_file_names_strategies_and_budgets(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
-    file.write_text('budget = 200000\nmetrics = ["cost"]\n[strategies]\nall = "FullHistory"\nfew = "HeadTail | ClearAt"\n')
+    file.write_text(
+        'budget = 200000\nmetrics = ["cost"]\n[strategies]\nall = "FullHistory"\nfew = "HeadTail | ClearAt"\n'
+    )
     read = read_strategy_file(file)
     assert {name: one.label.split("(")[0] for name, one in read.strategies.items()} == {"all": "FullHistory",
                                                                                         "few": "HeadTail"}  # fmt: skip
@@ -167,7 +169,9 @@ def test_a_bad_strategy_file_is_refused_with_its_place(tmp_path: Path, text: str
 
 def test_the_command_evaluates_strategies_of_a_file_and_says_its_caveats(demo_path: Path, tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
-    file.write_text('metrics = ["evidence_retention"]\n[strategies]\nall = "FullHistory"\nfew = "LastObservations(1)"\n')
+    file.write_text(
+        'metrics = ["evidence_retention"]\n[strategies]\nall = "FullHistory"\nfew = "LastObservations(1)"\n'
+    )
     command = ["evaluate", "--ledger", str(demo_path), "--file", str(file), "--jobs", "1", "--out", str(tmp_path / "o")]
     shown = CliRunner().invoke(main, command)
     assert shown.exit_code == 0, shown.output
