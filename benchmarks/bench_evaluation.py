@@ -1,8 +1,8 @@
 """How many model calls × strategies are scored a second, evidence retention included, and how that grows with runs.
 
 ``python benchmarks/bench_evaluation.py [RUNS [STEPS]]``; without arguments the table of 1,000, 10,000 and 100,000 runs
-of 100 steps. Runs are made in batches of 500 as workers get them, so that memory does not grow with their number; what is
-timed begins where frames, needs and mentions are there. A rebuild in plain Python stands beside it.
+of 100 steps. Runs are made in batches of 500 as workers get them, so that memory does not grow with their number; what
+is timed begins where frames, needs and mentions are there. A rebuild in plain Python stands beside it.
 """
 
 from __future__ import annotations

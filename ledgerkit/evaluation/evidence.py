@@ -138,7 +138,7 @@ class Evidence:
         table = self.needs.needs.select("run", "age").with_columns(
             types.alias("type"),
             pl.Series("held", held),
-            pl.Series("weight", self.needs.weight, dtype=pl.Float64),
+            pl.Series("weight", self.needs.weight, dtype=pl.Int64),
             pl.Series("again", self.refetch_tokens, dtype=pl.Int64),
         )
         missing = ~pl.col("held")

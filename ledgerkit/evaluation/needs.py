@@ -16,7 +16,7 @@ import polars as pl
 
 from ledgerkit.evaluation.lexemes import find_tokens
 from ledgerkit.evaluation.mentions import find_mentions, normal_texts
-from ledgerkit.evaluation.presence import STRIDE, Floats
+from ledgerkit.evaluation.presence import STRIDE
 from ledgerkit.protocol.vocabulary import MessageKind
 from ledgerkit.strategies.grid import Ints, ints
 
@@ -54,9 +54,10 @@ class Needs:
     mentions: pl.DataFrame
 
     @cached_property
-    def weight(self) -> Floats:
-        """Weight of each need."""
-        return self.keys["weight"].to_numpy()[ints(self.needs["key"])] if self.needs.height else np.zeros(0)
+    def weight(self) -> Ints:
+        """Weight of each need in billionths: sums of whole numbers do not depend on their order."""
+        whole = ints((self.keys["weight"] * 1e9).round())
+        return whole[ints(self.needs["key"])] if self.needs.height else np.zeros(0, np.int64)
 
 
 def find_needs(parts: pl.DataFrame, runs: pl.DataFrame, texts: pl.DataFrame, said: pl.DataFrame) -> Needs:

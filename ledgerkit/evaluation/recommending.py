@@ -28,8 +28,8 @@ class Recommendation:
     Attributes:
         table: One row per family and strategy: ``family``, ``strategy``, ``runs`` (with a need; the others say nothing
             about retention), ``cost_equivalent_tokens`` and ``retention`` (means per run, with ``…_low`` and
-            ``…_high``: 95 % intervals over runs), ``on_frontier`` (no other strategy is as good in both and better in one),
-            ``frontier_share`` (share of the bootstrap samples in which that holds), and ``few_runs``.
+            ``…_high``: 95 % intervals over runs), ``on_frontier`` (no other strategy is as good in both and better in
+            one), ``frontier_share`` (share of the bootstrap samples in which that holds), and ``few_runs``.
         caveats: What the figures cannot say.
     """
 

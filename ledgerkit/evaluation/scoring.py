@@ -262,8 +262,11 @@ def _finished(table: pl.DataFrame, strategy: Strategy, options: Options) -> pl.D
         prefix_reuse=pl.when(pl.col("input_tokens") > 0).then(pl.col("shared_prefix_tokens") / pl.col("input_tokens")),
         cost_pico=pl.when(known).then(pl.col("cost_pico") + pl.col("extra_cost_pico")),
         # Hundredths are whole numbers, so that sums are exact: reads cost a tenth of fresh input, writes 1.25 of it.
-        cost_equivalent_tokens=(100 * rest + 10 * reads + 125 * writes) / 100,
+        cost_equivalent_tokens=100 * rest + 10 * reads + 125 * writes,
     )  # fmt: skip
+    # Divided one by one: a whole column may be multiplied by 1 / 100 instead, which rounds otherwise.
+    hundredths = table["cost_equivalent_tokens"].to_numpy()
+    table = table.with_columns(cost_equivalent_tokens=pl.Series(np.true_divide(hundredths, 100.0)))
     if "needs" in table.columns:
         table = table.with_columns(missing_needs=pl.col("needs") - pl.col("needs_held"))
     hidden = {column for name, of in _COLUMNS_OF.items() if name not in options.metrics for column in of}

@@ -1,4 +1,4 @@
-"""Runs drawn at random with what their parts say: known tokens, what only looks like them, edits, files and verdicts."""
+"""Runs drawn at random with what their parts say: tokens, what only looks like them, edits, files and verdicts."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def runs_of(material: Material) -> list[Run]:
     parts = [{**row, **{k: said[row["part"]][k] for k in ("text", "data", "path", "root", "is_own")}}
              for row in frames.parts.to_dicts()]  # fmt: skip
     place = {(r["session_id"], r["run_id"], r["message_id"], r["part_index"]): r for r in material.part_of.to_dicts()}
-    verdicts = []
+    verdicts: list[dict[str, Any]] = []
     for row in material.verdicts.to_dicts():
         at = place.get((row["session_id"], row["run_id"], row["message_id"], row["part_index"]))
         if at is not None:
@@ -56,10 +56,9 @@ def said(part: dict[str, Any]) -> str | None:
 
 
 def _values(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [one for inner in value.values() for one in _values(inner)]
-    if isinstance(value, list):
-        return [one for inner in value for one in _values(inner)]
+    if isinstance(value, dict | list):
+        inside: Any = value.values() if isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        return [one for inner in inside for one in _values(inner)]
     return [value] if isinstance(value, str | int | float) and not isinstance(value, bool) else []
 
 
@@ -125,7 +124,7 @@ class Scored:
         """Needs of the action of a step, with their newest source."""
         asked = {token for p in self.run.parts if p["part_type"] == "tool_call" and p["is_own"] and p["step"] == step
                  for token in self.tokens[p["part"]]}  # fmt: skip
-        found = []
+        found: list[tuple[str, str, dict[str, Any]]] = []
         for kind, value in sorted(asked):
             there = [p for p in self.run.parts
                      if (text := said(p)) is not None and mentions(normal(text, p["root"]), kind, value)]  # fmt: skip
@@ -148,7 +147,12 @@ class Scored:
         )
 
     def evidence(self) -> dict[str, Any]:
-        shares, sourced, held, ages, weights, kinds = [], [], [], [], [], []
+        shares: list[float] = []
+        sourced: list[float] = []
+        held: list[bool] = []
+        ages: list[int] = []
+        weights: list[float] = []
+        kinds: list[str] = []
         for t, rows in enumerate(self.contexts):
             needs = self.needs(t)
             mine = [self.holds(rows, kind, value) for kind, value, _ in needs]
@@ -191,7 +195,8 @@ class Scored:
                 "control_input_tokens": sum(r["tokens"] for rows in other.contexts for r in rows)}  # fmt: skip
 
     def edits(self) -> dict[str, Any]:
-        shares, lines = [], 0
+        shares: list[float] = []
+        lines = 0
         for t, rows in enumerate(self.contexts):
             quoted = {line for p in self.run.parts
                       if p["part_type"] == "tool_call" and p["is_own"] and p["step"] == t
@@ -203,7 +208,7 @@ class Scored:
         return {"edit_support": _mean(shares), "edit_support_steps": len(shares), "edit_lines": lines}
 
     def failures(self) -> dict[str, Any]:
-        good = []
+        good: list[float] = []
         for t, rows in enumerate(self.contexts):
             last: dict[str | None, tuple[tuple[int, int], list[dict[str, Any]]]] = {}
             for v in self.run.verdicts:
@@ -228,7 +233,9 @@ class Scored:
         )  # fmt: skip
 
     def labels(self) -> dict[str, Any]:
-        kept, shares, tokens, unknown, inversions = [], [], 0, 0, 0
+        kept: list[float] = []
+        shares: list[float] = []
+        tokens = unknown = inversions = 0
         for t, rows in enumerate(self.contexts):
             must = [p for p in self.run.parts if p["is_eligible"] and p["visible_from"] <= t and (p["is_pinned"] or (
                 p["kind"] in ("USER_TASK", "DEVELOPER_INSTRUCTION") and p["trust_level"] in INSTRUCTS

@@ -63,8 +63,8 @@ def test_paths_have_one_form_in_arguments_and_texts() -> None:
 
 
 def test_hostile_arguments_are_read_as_text() -> None:
-    calls = pl.DataFrame({"call": [0, 1, 2, 3], "data": ["{", "[" * 5_000, "null", '"\\u0000 8080"'], "root": [None] * 4},
-                         schema_overrides={"root": pl.String})  # fmt: skip
+    data = ["{", "[" * 5_000, "null", '"\\u0000 8080"']
+    calls = pl.DataFrame({"call": range(4), "data": data, "root": [None] * 4}, schema_overrides={"root": pl.String})
     assert find_tokens(calls).rows() == [(3, "number", "8080")]
 
 
@@ -155,8 +155,9 @@ def test_a_strategy_file_names_strategies_and_budgets(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("x = 1", "no setting is called 'x'"), ("budget = 1", "no table"), ("[strategies]\na = 1", "strategies.a is no text"),
-     ('[strategies]\na = "__import__(\'os\')"', "strategies.a"), ('budget = "1"\n[strategies]\na="FullHistory"', "whole"),
+    [("x = 1", "no setting is called 'x'"), ("budget = 1", "no table"), ("[strategies]\na = 1", "a is no text"),
+     ('[strategies]\na = "__import__(\'os\')"', "strategies.a"),
+     ('budget = "1"\n[strategies]\na="FullHistory"', "whole"),
      ("[strategies", "TOML"), ('metrics = ["x"]\n[strategies]\na="FullHistory"', "no metric")],
 )  # fmt: skip
 def test_a_bad_strategy_file_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:

@@ -40,7 +40,7 @@ class Backwards(Executor):
     def finish(self) -> None:
         while self.calls:
             future, call = self.calls.pop()
-            fn, args, kwargs = pickle.loads(call)
+            fn, args, kwargs = pickle.loads(call)  # noqa: S301 - what it pickled itself
             future.set_result(fn(*args, **kwargs))
 
 
@@ -174,8 +174,9 @@ def test_a_dask_cluster_gives_what_this_process_gives_and_survives_a_killed_work
 
 def test_caveats_and_what_results_rest_on_go_wherever_results_go(demo_path: Path, tmp_path: Path) -> None:
     found = evaluated(demo_path, jobs=1, out=tmp_path)
-    texts = [repr(found), found._repr_html_(), (tmp_path / "evaluation.md").read_text("utf-8"),  # pyright: ignore[reportPrivateUsage]
-             (tmp_path / "evaluation.json").read_text("utf-8"), repr(found.recommend("repository", resamples=20))]  # fmt: skip
+    shown = found._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    written = [(tmp_path / name).read_text("utf-8") for name in ("evaluation.md", "evaluation.json")]
+    texts = [repr(found), shown, *written, repr(found.recommend("repository", resamples=20))]
     for text in map(html.unescape, texts):
         assert all(caveat in text for caveat in CAVEATS)
     metadata = pl.read_parquet_metadata(tmp_path / "runs.parquet")["ledgerkit.evaluation"]
