@@ -22,7 +22,7 @@ class LedgerFollowing:
 
     if TYPE_CHECKING:  # what the ledger itself brings
 
-        def import_logs(self, *paths: str | os.PathLike[str], **how: Any) -> ImportAccount: ...  # noqa: ANN401, D102
+        import_logs: Callable[..., ImportAccount]
 
     def follow(
         self,

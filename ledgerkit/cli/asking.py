@@ -82,10 +82,6 @@ def _task(task: str | None) -> str:
     return one_line(task, 120)
 
 
-def _nonzero(number: int) -> str:
-    return format_count(number) if number else ""
-
-
 _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
     "run_id": ("run", short_id),
     "started_at": ("started (UTC)", _started),

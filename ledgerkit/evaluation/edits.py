@@ -30,7 +30,7 @@ def quoted_lines(data: str) -> list[str]:
     Example:
         >>> quoted_lines('{"file_path": "a.py", "old_string": "x = 1  \\n}\\ny = 2", "new_string": "x = 3"}')
         ['x = 1', 'y = 2']
-        >>> quoted_lines('{"patch": "*** Begin Patch\\n*** Update File: a\\n@@\\n first\\n-second\\n+third\\n*** End Patch"}')
+        >>> quoted_lines('{"patch": "*** Begin Patch\\n*** Update File: a\\n@@\\n first\\n-second\\n+third"}')
         ['first', 'second']
     """
     found: list[str] = []

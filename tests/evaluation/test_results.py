@@ -88,7 +88,7 @@ def test_a_shell_line_only_reads_if_all_of_it_does(line: str, reads: bool) -> No
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(0, 9)), max_size=12))
 def test_spans_cover_the_steps_that_they_hold(rows: list[tuple[int, int, int]]) -> None:
     rows = [(key, start, max(start + 1, end)) for key, start, end in rows]
-    spans = Spans(*(np.array(column, np.int64) for column in (zip(*rows, strict=True) if rows else ([], [], []))))
+    spans = Spans(*np.array(rows, np.int64).reshape(-1, 3).T)
     key, step = (a.ravel() for a in np.meshgrid(np.arange(4), np.arange(12)))
     wanted = [any(k == one and s <= t < e for one, s, e in rows) for k, t in zip(key, step, strict=True)]
     assert spans.cover(key, step).tolist() == wanted

@@ -94,9 +94,12 @@ def test_finished_buckets_are_not_done_again(demo_path: Path, tmp_path: Path) ->
 
 def test_an_evaluation_can_be_ended_and_goes_on(demo_path: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
+
+    def note(done: int, total: int) -> None:
+        seen.append((done, total))
+
     with pytest.raises(EvaluationCancelledError, match="goes on from there"):
-        evaluated(demo_path, jobs=1, out=tmp_path, bucket_parts=100, cancel=lambda: len(seen) >= 1,
-                  progress=lambda done, total: seen.append((done, total)))  # fmt: skip
+        evaluated(demo_path, jobs=1, out=tmp_path, bucket_parts=100, cancel=lambda: bool(seen), progress=note)
     assert len(seen) == 1
     assert not (tmp_path / "runs.parquet").exists()
     whole = evaluated(demo_path, jobs=1, out=tmp_path, bucket_parts=100)
