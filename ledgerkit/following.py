@@ -21,7 +21,6 @@ class LedgerFollowing:
     """Logs that grow. Part of :class:`ledgerkit.Ledger`."""
 
     if TYPE_CHECKING:  # what the ledger itself brings
-
         import_logs: Callable[..., ImportAccount]
 
     def follow(
