@@ -37,6 +37,7 @@ def test_a_drill_fails_without_its_safeguard(number: int) -> None:
     assert failed >= MUST_FAIL[number], report
 
 
+@pytest.mark.slow
 def test_the_command_shows_what_was_expected_and_fails_where_it_did_not_happen(tmp_path: Path) -> None:
     runner = CliRunner()
     held = runner.invoke(main, ["drill", "3", "--keep", str(tmp_path)])

@@ -184,6 +184,7 @@ def test_arguments_with_a_secret_are_not_run_from_a_ledger_that_does_not_hold_th
     assert case.ledger.run(RUN).tool_calls()["status"].to_list() == ["CANCELLED"]
 
 
+@pytest.mark.slow
 def test_a_call_that_was_denied_is_not_taken_for_one_that_was_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_model_that_never_answers_in_form_ends_the_run(case: Case) -> None:
     assert len(case.messages("ERROR_EVENT")) == 3
 
 
+@pytest.mark.slow
 def test_a_call_that_needs_approval_is_not_made_before_somebody_approves(case: Case) -> None:
     case.profile, case.person = ASKING, nobody
     waiting = case.run()
@@ -109,6 +110,7 @@ def test_a_call_that_needs_approval_is_not_made_before_somebody_approves(case: C
     assert len(asked) == len(case.messages("APPROVAL_DECISION")) == 3  # one for each call, not one for the tool
 
 
+@pytest.mark.slow
 def test_a_call_that_was_denied_is_not_made_and_the_model_is_told(case: Case) -> None:
     case.profile, case.person = ASKING, Person(approves=False)
     case.model = ScriptedModel([call("ship", parcel="part-a"), call("ship", parcel="part-a"), finish("FINISH_BLOCKED")])
@@ -141,6 +143,7 @@ REFUSED: Final = (
 )
 
 
+@pytest.mark.slow
 def test_calls_that_cannot_be_made_end_with_a_reason(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     (case.folder / "secret.txt").write_text("not yours")
     (case.folder / "work" / "twice.txt").write_text("a a")

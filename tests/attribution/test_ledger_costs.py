@@ -177,7 +177,7 @@ def test_reported_and_computed_costs_are_compared_where_both_are_known() -> None
 
 
 def _run(*arguments: str) -> str:
-    done = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    done = CliRunner().invoke(main, arguments, catch_exceptions=False, env={"COLUMNS": "160"})
     assert done.exit_code == 0, done.output
     return done.output
 

@@ -83,6 +83,7 @@ def test_a_message_is_erased_after_a_question(run: Invoke, path: Path) -> None:
     assert "Name messages" in run("erase", "--reason", "x", code=2).output
 
 
+@pytest.mark.slow
 def test_small_files_are_put_together_and_old_ones_removed(run: Invoke, path: Path) -> None:
     assert "Nothing to put together" in run("compact").output
     with lk.open(path) as ledger:

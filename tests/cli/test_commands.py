@@ -91,6 +91,7 @@ def test_an_artifact_is_shown(run: Invoke, demo_path: Path) -> None:
     assert run("show", f"artifact:{refs.item()}").output.strip()
 
 
+@pytest.mark.slow
 def test_replay_prints_every_step_or_the_one_that_is_asked_for(run: Invoke, dearest: str) -> None:
     whole = run("replay", dearest).output
     assert "step 0 of" in whole
@@ -121,6 +122,7 @@ def test_sql_answers_as_a_table_as_csv_and_as_json(run: Invoke) -> None:
     assert "only read" in run("sql", "drop view runs", code=2).output
 
 
+@pytest.mark.slow
 def test_reports_are_written_where_they_are_asked_for(run: Invoke, tmp_path: Path, dearest: str) -> None:
     run("report", "-o", str(tmp_path / "all.html"))
     told = json.loads(run("report", dearest, "-o", str(tmp_path / "one.html"), "--json").output)

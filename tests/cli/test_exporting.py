@@ -51,6 +51,7 @@ def test_machines_get_the_whole_account(run: Invoke, one: str, tmp_path: Path) -
     assert {"kind", "field", "reason", "count"} == set().union(*found["losses"])
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten_unasked(run: Invoke, one: str, tmp_path: Path) -> None:
     given = (one, "--format", "scout", "-o", tmp_path / "t.parquet")
     run(*given)

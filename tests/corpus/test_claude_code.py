@@ -230,6 +230,7 @@ def _repeated(want: Expected) -> int:
     return repeated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _GROUPS)
 def test_a_folder_counts_what_its_files_share_once(name: str, imported: Import) -> None:
     got, want = imported(name), _EXPECTED["groups"][name]

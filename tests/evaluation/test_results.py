@@ -174,7 +174,7 @@ def test_the_command_evaluates_strategies_of_a_file_and_says_its_caveats(demo_pa
         'metrics = ["evidence_retention"]\n[strategies]\nall = "FullHistory"\nfew = "LastObservations(1)"\n'
     )
     command = ["evaluate", "--ledger", str(demo_path), "--file", str(file), "--jobs", "1", "--out", str(tmp_path / "o")]
-    shown = CliRunner().invoke(main, command)
+    shown = CliRunner().invoke(main, command, env={"COLUMNS": "160"})
     assert shown.exit_code == 0, shown.output
     assert "No success rate may be claimed" in shown.output.replace("\n", " ")
     assert (tmp_path / "o" / "runs.parquet").is_file()

@@ -78,6 +78,7 @@ def test_results_have_the_same_bytes_whoever_works_in_whatever_order(demo_path: 
         assert (tmp_path / "backwards" / f"{name}.parquet").read_bytes() == wanted
 
 
+@pytest.mark.slow
 def test_finished_buckets_are_not_done_again(demo_path: Path, tmp_path: Path) -> None:
     first = evaluated(demo_path, jobs=1, out=tmp_path, bucket_parts=100)
     stamps = {file: file.stat().st_mtime_ns for file in (tmp_path / "buckets").rglob("*.parquet")}
@@ -92,6 +93,7 @@ def test_finished_buckets_are_not_done_again(demo_path: Path, tmp_path: Path) ->
     assert {file.parent for file in changed} == {lost}
 
 
+@pytest.mark.slow
 def test_an_evaluation_can_be_ended_and_goes_on(demo_path: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
@@ -129,6 +131,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
     assert (tmp_path / "flag").exists()
 
 
+@pytest.mark.slow
 def test_a_bucket_that_kills_every_worker_ends_the_evaluation_with_a_reason(tmp_path: Path) -> None:
     buckets = [Bucket("good", 1, ("", 1)), Bucket("bad", 1, None)]
     with LocalWorkers(1) as workers, pytest.raises(EvaluationError, match="3 times to one bucket"):

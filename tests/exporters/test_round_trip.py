@@ -143,6 +143,7 @@ def test_other_programs_logs_come_back_from_our_own_format(some_files: lk.Ledger
     assert_frame_equal(model_calls(some_files), model_calls(other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", CONVERSATIONS)
 def test_the_demo_runs_come_back_as_conversations(demo: lk.Ledger, demo_trip: Trip, format: str) -> None:
     account, other = demo_trip(format)
@@ -181,6 +182,7 @@ def test_outcomes_come_back_where_the_format_has_them(demo: lk.Ledger, demo_trip
     )
 
 
+@pytest.mark.slow
 def test_subagents_come_back_below_the_call_that_began_them(demo: lk.Ledger, demo_trip: Trip) -> None:
     links = """
         select r.relation, count(*), count(p.run_id), count(f.message_id) from runs r

@@ -35,6 +35,7 @@ def session(name: str, answers: int) -> Log:
     return log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [901, 2503])
 def test_a_file_that_another_process_grows_ends_in_the_same_views(tmp_path: Path, ledger: lk.Ledger, size: int) -> None:
     whole = session("growing", 6).write(tmp_path / "whole" / "a.jsonl")
@@ -82,6 +83,7 @@ def test_a_path_that_is_not_there_is_an_error(ledger: lk.Ledger, tmp_path: Path)
         next(ledger.follow(tmp_path / "nothing"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_the_command_follows_until_it_is_stopped(tmp_path: Path) -> None:
     log = session("live", 1)

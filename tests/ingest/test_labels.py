@@ -87,6 +87,7 @@ def test_what_is_no_table_or_names_no_runs_is_refused(ledger: lk.Ledger, tmp_pat
         ledger.import_labels(tmp_path / "missing.csv")
 
 
+@pytest.mark.slow
 def test_the_command_takes_logs_and_labels_together(tmp_path: Path) -> None:
     working_session("one").write(tmp_path / "one.jsonl")
     with lk.open(tmp_path / "l") as made:

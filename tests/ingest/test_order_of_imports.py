@@ -101,6 +101,7 @@ def test_pieces_in_any_order_and_batching_give_the_same_views(
             assert numbers == list(range(len(numbers)))
 
 
+@pytest.mark.slow
 def test_pieces_in_imports_of_their_own_give_the_same_views(tmp_path: Path) -> None:
     pieces = overlapping_snapshots(eventful_session())
     import_all(tmp_path / "once", written(tmp_path / "sorted", pieces, range(5)))
@@ -111,6 +112,7 @@ def test_pieces_in_imports_of_their_own_give_the_same_views(tmp_path: Path) -> N
         assert_same(canonical(apart), canonical(once))
 
 
+@pytest.mark.slow
 def test_snapshots_of_a_session_hold_nothing_that_the_session_does_not(tmp_path: Path) -> None:
     log = working_session(steps=6)
     import_all(tmp_path / "whole", [log.write(tmp_path / "whole.jsonl")])
@@ -120,6 +122,7 @@ def test_snapshots_of_a_session_hold_nothing_that_the_session_does_not(tmp_path:
         assert_same(canonical(cut), canonical(whole))
 
 
+@pytest.mark.slow
 def test_a_file_that_only_says_the_order_of_known_records_orders_them_also_if_it_comes_last(tmp_path: Path) -> None:
     log = Log("order only")
     for word in ("one", "two", "three"):
@@ -172,6 +175,7 @@ def test_which_copy_is_the_original_does_not_depend_on_the_order_of_imports(
         assert where.item() == 0
 
 
+@pytest.mark.slow
 def test_a_subagents_file_and_its_embedded_copies_give_the_same_in_any_order(tmp_path: Path) -> None:
     log = Log("embedding")
     log.asks("Review it.")
@@ -215,6 +219,7 @@ class StopsBefore(DeltaStore):
         return super().append(name, rows, transactions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["artifacts", "runs", "history", "imports"])
 def test_after_a_crash_before_any_commit_the_next_import_doubles_nothing_and_loses_nothing(
     tmp_path: Path, table: str
@@ -241,6 +246,7 @@ def test_after_a_crash_before_any_commit_the_next_import_doubles_nothing_and_los
         assert crashed.artifact(whole)[0] == b"x" * 80_000
 
 
+@pytest.mark.slow
 def test_a_crash_in_every_batch_doubles_nothing(tmp_path: Path) -> None:
     log = eventful_session()
     paths = written(tmp_path / "files", disjoint_pieces(log), (5, 1, 3, 0, 2, 4))

@@ -126,6 +126,7 @@ def test_rows_ids_and_hashes_do_not_depend_on_who_does_the_work(
     assert (accounts[0].secrets != {}) is (redaction is not RedactionMode.OFF)
 
 
+@pytest.mark.slow
 def test_a_value_that_one_file_gives_away_is_removed_from_a_later_batch(
     tmp_path: Path, logs: Path, pool: WorkerProcesses
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_value_that_one_file_gives_away_is_removed_from_a_later_batch(
     assert "[REDACTED_SECRET:" in said["text"].item()
 
 
+@pytest.mark.slow
 def test_a_large_import_has_workers_that_are_gone_when_it_ends(
     tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_large_import_has_workers_that_are_gone_when_it_ends(
             os.kill(process, 0)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_an_error_and_the_next_import_completes_the_ledger(tmp_path: Path, logs: Path) -> None:
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     import_with(whole, logs, redaction=RedactionMode.OFF)

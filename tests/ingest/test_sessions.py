@@ -357,6 +357,7 @@ def _import(folder: Path, logs: Path, number: int) -> tuple[int, int]:
         return account.new_messages, account.accepted + account.duplicate
 
 
+@pytest.mark.slow
 def test_two_processes_that_import_the_same_files_at_once_double_nothing(tmp_path: Path) -> None:
     for number in range(4):
         working_session(f"s{number}", steps=20).write(tmp_path / "logs" / f"{number}.jsonl")

@@ -79,12 +79,14 @@ def test_a_planted_marker_is_found(before: str, after: str, drawn: tuple[str, st
     assert not near.is_empty()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(text=CLEAN)
 def test_clean_text_gives_nothing(text: str) -> None:
     assert audit_injection(parts(text)).rows() == []
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(drawn=st.lists(st.sampled_from(SHORT), min_size=1, max_size=8), data=st.data())
 def test_the_order_of_parts_and_their_company_do_not_matter(drawn: list[tuple[str, str]], data: st.DataObject) -> None:

@@ -188,6 +188,7 @@ def test_the_ledger_checks_its_demo_runs(demo_path: Path) -> None:
         assert set(cited) <= ids
 
 
+@pytest.mark.slow
 def test_the_command_line_shows_tables_cards_and_json(demo_path: Path) -> None:
     def shown(*arguments: str) -> str:
         done = CliRunner().invoke(main, ["claims", "--ledger", str(demo_path), *arguments])

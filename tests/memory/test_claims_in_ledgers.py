@@ -163,6 +163,7 @@ def test_what_a_subagent_did_counts_once_its_result_came_back(
     assert found[1:] == (verdict, rule)
 
 
+@pytest.mark.slow
 def test_one_run_alone_gives_the_same(delegated: lk.Ledger) -> None:
     every = delegated.check_claims()
     for run in every["run_id"].unique():

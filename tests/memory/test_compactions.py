@@ -162,6 +162,7 @@ def test_every_reference_of_a_finding_resolves(ledger_path: Path, found: dict[st
         assert target.partition("#")[0] in {"message": messages, "tool-call": calls}[kind]
 
 
+@pytest.mark.slow
 def test_runs_can_be_chosen_and_the_answer_is_the_same_each_time(
     ledger_path: Path, found: dict[str, pl.DataFrame]
 ) -> None:
@@ -172,6 +173,7 @@ def test_runs_can_be_chosen_and_the_answer_is_the_same_each_time(
         assert ledger.check_compactions([]).columns == found["all"].columns
 
 
+@pytest.mark.slow
 def test_the_command_line_shows_cards(ledger_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")
     called = ["memory", "--compactions", "--ledger", str(ledger_path)]
@@ -198,6 +200,7 @@ def test_a_text_that_only_repeats_its_source_invents_nothing(words: list[str]) -
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_compactions_of_real_sessions(corpus: Path, tmp_path: Path) -> None:
     ledger = lk.open(tmp_path / "runs.ledger", key=bytes(32))

@@ -66,6 +66,7 @@ def records(ledger: lk.Ledger) -> list[RunRecord]:
     return [ledger._record_of(*one) for one in keys]  # pyright: ignore[reportPrivateUsage]
 
 
+@pytest.mark.slow
 def test_every_reference_resolves_and_nothing_is_without_evidence(ledger: lk.Ledger) -> None:
     for number in range(RUNS):
         (run,) = ledger.sql("select run_id from runs where session_id = ?", [uid(f"drawn{number}")])["run_id"]
@@ -73,6 +74,7 @@ def test_every_reference_resolves_and_nothing_is_without_evidence(ledger: lk.Led
         assert all(entry.evidence_refs for entry in entries(ledger.memory(run)))
 
 
+@pytest.mark.slow
 def test_whichever_failure_is_hidden_it_is_found(ledger: lk.Ledger) -> None:
     hidden = 0
     for number in range(RUNS):
@@ -90,6 +92,7 @@ def test_whichever_failure_is_hidden_it_is_found(ledger: lk.Ledger) -> None:
     assert hidden > RUNS / 2
 
 
+@pytest.mark.slow
 def test_a_recorded_summary_that_says_nothing_hides_every_failure(ledger: lk.Ledger) -> None:
     found = ledger.check_compactions()
     for number in range(RUNS):

@@ -17,6 +17,7 @@ COMMAND = {"session_id": "s", "run_id": "r", "kind": "USER_TASK", "actor": "user
 PART = {"type": "text", "text": "Make it so.", "trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
 
 
+@pytest.mark.slow
 def test_a_snapshot_of_every_run_is_its_memory_and_changes_nothing(demo_path: Path, tmp_path: Path) -> None:
     """The property: replacing the snapshot of any run by a rebuild changes nothing."""
     import shutil
@@ -54,6 +55,7 @@ def test_sessions_and_repositories_have_snapshots_of_all_their_runs(ledger: lk.L
         ledger.memory_snapshot(repository="nothing")
 
 
+@pytest.mark.slow
 def test_a_grown_ledger_or_newer_rules_make_a_snapshot_stale(
     ledger: lk.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,6 +164,7 @@ def test_a_list_of_tasks_in_an_answer_is_a_plan_until_a_tool_gives_another(ledge
     assert [p.item for p in after.current_plan] == ["Read the code", "Mend total()"]
 
 
+@pytest.mark.slow
 def test_a_step_knows_nothing_of_the_future(ledger: lk.Ledger, tmp_path: Path) -> None:
     log = worked()
     log.shell("pytest", PASSED)

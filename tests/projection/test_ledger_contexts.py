@@ -83,6 +83,7 @@ def test_drill_3_a_fact_that_was_refused_is_in_no_later_context(ledger: lk.Ledge
         assert invented.fact not in context.to_json()
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_another_process_and_after_a_journey(demo_path: Path, tmp_path: Path) -> None:
     with lk.open(demo_path) as ledger:
         runs = ledger.sql("select run_id from runs where source_format = 'ledgerkit-jsonl' order by 1")["run_id"]
@@ -110,6 +111,7 @@ def test_evidence_stays_where_a_budget_takes_the_rest(demo_path: Path) -> None:
         assert context.account.filter(pl.col("reason").is_null()).height < context.account.height
 
 
+@pytest.mark.slow
 def test_the_command_line_shows_a_context(demo_path: Path) -> None:
     with lk.open(demo_path) as ledger:
         run = ledger.sql("select min(run_id) as run_id from runs")["run_id"][0]
@@ -178,6 +180,7 @@ LAST_STEPS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_a_sample_of_real_runs_is_projected_under_all_strategies_for_all_providers(
     corpus_import: tuple[Path, lk.ImportAccount],

@@ -45,6 +45,7 @@ def _same(wanted: list[tuple[str, str]], got: list[tuple[str, str]]) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_swe_agent_wrote_down_the_prompt_of_each_step(
     corpus: Path, corpus_import: tuple[Path, lk.ImportAccount]
 ) -> None:
@@ -106,6 +107,7 @@ def _compared(ledger: lk.Ledger, path: Path, most: int) -> Counter[str]:
     return counts
 
 
+@pytest.mark.slow
 def test_inspect_wrote_down_the_input_of_each_call(corpus: Path, corpus_import: tuple[Path, lk.ImportAccount]) -> None:
     ledger = lk.open(corpus_import[0])
     counts = Counter[str]()

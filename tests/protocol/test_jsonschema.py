@@ -38,6 +38,7 @@ def test_every_public_model_of_the_package_has_a_schema() -> None:
     assert public - {"Model"} == set(schemas.MODELS)
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes() -> None:
     code = "import json; from ledgerkit.protocol.names import json_schema; print(json.dumps(json_schema()))"
     runs = [

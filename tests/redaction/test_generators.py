@@ -28,6 +28,7 @@ def test_there_are_enough_kinds_and_carriers() -> None:
     assert [carrier.name for carrier in CARRIERS if not carrier.has_context] == ["bare"]
 
 
+@pytest.mark.slow
 def test_a_seed_makes_the_same_texts_again(cases: list[Trial]) -> None:
     assert [case.carried for case in trials(SEEDS)] == [case.carried for case in cases]
 

@@ -112,6 +112,7 @@ def test_a_value_that_is_known_too_late_is_named_and_can_be_erased(tmp_path: Pat
     assert ledger.verify().ok
 
 
+@pytest.mark.slow
 def test_what_came_in_unredacted_stands_in_the_audit_and_leaves_no_more(tmp_path: Path, ledger: lk.Ledger) -> None:
     value = a_value("off")
     log = Log("off")

@@ -830,6 +830,7 @@ REPEATED: Final[dict[str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPEATED)
 def test_one_thing_repeated_comes_to_an_end(name: str, redactor: SecretRedactor) -> None:
     token = REPEATED[name]

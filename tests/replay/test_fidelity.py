@@ -151,6 +151,7 @@ RUN = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.integers(1, 4), st.integers(20, 400))
 def test_the_first_difference_of_two_strategies_is_that_of_their_contexts(keep: int, budget: int) -> None:
     frames = material(*RUN, steps=4).frames
@@ -177,7 +178,7 @@ def test_a_ledger_is_verified_and_compared(demo_path: Path) -> None:
         assert ledger.first_difference(FullHistory(), LastObservations(1)).height > 20
         runs = ledger.sql("select run_id from runs where task_id is not null order by task_id, run_id")["run_id"]
     base = ["replay", "--ledger", str(demo_path)]
-    table = CliRunner().invoke(main, [*base, "--verify"])
+    table = CliRunner().invoke(main, [*base, "--verify"], env={"COLUMNS": "200"})
     assert "client exact" in table.output
     rows = json.loads(CliRunner().invoke(main, [*base, runs[0], "--verify", "--json"]).output)
     assert {"rebuilt_tokens", "reported_tokens", "fidelity"} <= set(rows[0])

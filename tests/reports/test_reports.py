@@ -89,6 +89,7 @@ def test_the_page_forbids_scripts_and_requests(pages: dict[str, str], which: str
     assert "script-src" not in policy[0]
 
 
+@pytest.mark.slow
 def test_the_same_ledger_gives_the_same_bytes(hostile: lk.Ledger, pages: dict[str, str]) -> None:
     assert hostile.report(generated_at=NOW) == pages["ledger"]
     assert hostile.run(hostile.runs()["run_id"][0]).report(generated_at=NOW) == pages["run"]
@@ -104,6 +105,7 @@ def test_a_report_states_the_figures_of_the_ledger(demo_path: Path) -> None:
     assert dearest["run_id"] in run
 
 
+@pytest.mark.slow
 def test_an_audit_report_shows_what_people_only_see_counted(demo_path: Path) -> None:
     with lk.open(demo_path) as ledger:
         held = ledger.sql(
@@ -119,6 +121,7 @@ def test_an_audit_report_shows_what_people_only_see_counted(demo_path: Path) -> 
     assert len(audit) > len(people)
 
 
+@pytest.mark.slow
 def test_a_report_without_the_extra_shows_tables_and_says_so(demo_path: Path, tmp_path: Path) -> None:
     program = """
 from pathlib import Path

@@ -270,6 +270,7 @@ def test_approvals_without_authority_change_nothing(
     assert check_permission(profile, call, given_, task=TASK) == check_permission(profile, call, by_people, task=TASK)
 
 
+@pytest.mark.slow
 @patient
 @given(profiles, calls, approvals, st.sampled_from(["denied", "risk", "network", "tool"]))
 def test_a_stricter_profile_is_never_more_lenient(
@@ -287,6 +288,7 @@ def test_a_stricter_profile_is_never_more_lenient(
     assert LENIENCE[after] <= LENIENCE[before]
 
 
+@pytest.mark.slow
 @patient
 @given(profiles, calls, approvals, st.integers(min_value=0, max_value=99))
 def test_the_order_of_approvals_does_not_matter(

@@ -158,6 +158,7 @@ def agree(verdicts: list[str], cuts: set[int], *, compacted: bool) -> None:
             assert_frame_equal(parsed(grown), before)
 
 
+@pytest.mark.slow
 def test_in_batches_asked_in_between_it_is_the_same_as_at_once_and_as_built_anew() -> None:
     agree(["1 failed, 2 passed", "3 passed"], {2, 3, 4}, compacted=True)
 
@@ -319,6 +320,7 @@ def test_a_live_run_is_read_from_its_journal_and_kept_once_it_is_sealed(ledger: 
 # Together
 
 
+@pytest.mark.slow
 def test_no_query_sees_a_part_of_it_while_others_write_and_ask(ledger: lk.Ledger) -> None:
     ledger.append(call(0))
     ledger.append(result(0))
@@ -349,6 +351,7 @@ def test_no_query_sees_a_part_of_it_while_others_write_and_ask(ledger: lk.Ledger
     assert ledger.sql(WHOLE).row(0) == (6, 12)
 
 
+@pytest.mark.slow
 def test_processes_that_ask_at_once_get_the_same(ledger: lk.Ledger, tmp_path: Path) -> None:
     for number in range(4):
         log = a_session(f"s{number}", "3 passed", "1 failed")

@@ -53,6 +53,7 @@ def check(outcomes: list[dict[str, Any]]) -> None:
     assert any(unreadable)
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_found_or_change_nothing(built: Path, tmp_path: Path) -> None:
     check(flipped(built, tmp_path, 1, 25))
 

@@ -84,6 +84,7 @@ def test_a_journal_whose_head_was_cut_off_is_refused(path: Path) -> None:
             read_journal(path)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(said=st.lists(st.binary(max_size=40) | JSON_LIKE, min_size=1, max_size=8), data=st.data())
 def test_a_flipped_byte_spoils_one_record_and_is_counted(path: Path, said: list[bytes], data: st.DataObject) -> None:

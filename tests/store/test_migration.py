@@ -79,6 +79,7 @@ def test_a_migrated_ledger_takes_messages_and_imports_like_any_other(first: tupl
         assert migrated.verify().ok
 
 
+@pytest.mark.slow
 def test_a_migration_that_was_cut_off_begins_again(first: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     class CutError(Exception):
         pass

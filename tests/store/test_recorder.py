@@ -328,6 +328,7 @@ def test_readers_see_journaled_and_sealed_messages_alike(ledger: lk.Ledger, path
         assert [answers(ledger), answers(other)] == before
 
 
+@pytest.mark.slow
 def test_every_view_shows_journaled_and_sealed_messages_alike(ledger: lk.Ledger) -> None:
     record_all(ledger, seal=False)
     before = canonical(ledger)
@@ -340,6 +341,7 @@ def test_every_view_shows_journaled_and_sealed_messages_alike(ledger: lk.Ledger)
         assert_frame_equal(frame, after[name])
 
 
+@pytest.mark.slow
 def test_a_reader_in_the_middle_sees_the_sealed_and_the_journaled_part_of_a_run_once(ledger: lk.Ledger) -> None:
     with ledger.record("s1", "r1") as recorder:
         texts: list[str] = []
@@ -372,6 +374,7 @@ def test_a_session_is_open_while_a_journal_holds_a_run_of_it(ledger: lk.Ledger) 
 # Facts
 
 
+@pytest.mark.slow
 def test_the_facts_of_a_run_are_seen_at_once_and_kept(ledger: lk.Ledger) -> None:
     names = ["agent", "repository", "title", "source_format"]
     with ledger.record("s1", "r1", agent="mine", repository="shop") as recorder:
@@ -475,6 +478,7 @@ def assert_same_facts(runs: pl.DataFrame, facts: pl.DataFrame) -> None:
     assert runs.select(facts.columns).to_dicts() == facts.to_dicts()
 
 
+@pytest.mark.slow
 def test_an_imported_run_that_grows_under_a_recorder_keeps_both(ledger: lk.Ledger, tmp_path: Path) -> None:
     log = working_session(steps=1)
     file = log.write(tmp_path / "log.jsonl")

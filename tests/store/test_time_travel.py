@@ -40,6 +40,7 @@ def test_each_version_shows_what_the_ledger_held_then(grown: Path) -> None:
     assert sessions(grown, None) == 3
 
 
+@pytest.mark.slow
 def test_a_moment_shows_the_last_state_before_it(grown: Path) -> None:
     with lk.open(grown) as ledger:
         times = ledger.commits().sort("version")["committed_at"].to_list()
@@ -75,6 +76,7 @@ def test_an_earlier_state_can_only_be_read(grown: Path, tmp_path: Path) -> None:
         assert past.snapshot(past.runs()["run_id"][0]).snapshot_version is None
 
 
+@pytest.mark.slow
 def test_compaction_keeps_earlier_states_and_vacuum_ends_them(grown: Path) -> None:
     with lk.open(grown) as ledger:
         ledger.compact(everything=True)

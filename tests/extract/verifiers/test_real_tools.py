@@ -66,6 +66,7 @@ def test_pytest_with_failures(check: Check, tmp_path: Path, options: str) -> Non
     assert ("test_a.py", 4) in {(Path(one.path).name, one.line) for one in outcome.error_lines}
 
 
+@pytest.mark.slow
 def test_pytest_in_its_other_moods(check: Check, tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text(TESTS)
     good = check("pytest -k good")

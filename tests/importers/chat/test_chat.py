@@ -49,6 +49,7 @@ def call(number: str | None, name: str, arguments: Any) -> dict[str, Any]:
 # Real files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_real_file_gives_the_independent_counts(name: str, corpus: Path, ledger: lk.Ledger) -> None:
     expected = corpus_values()["files"][name]
@@ -68,6 +69,7 @@ def test_a_real_file_gives_the_independent_counts(name: str, corpus: Path, ledge
     assert again.new_messages == 0
 
 
+@pytest.mark.slow
 def test_real_rewards_are_verdicts_by_task_and_trial(corpus: Path, ledger: lk.Ledger) -> None:
     name = "chat/tau-bench/gpt-4o-airline.json"
     expected = corpus_values()["files"][name]

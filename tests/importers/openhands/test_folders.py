@@ -77,6 +77,7 @@ def test_a_folder_is_one_run(ledger: lk.Ledger, tmp_path: Path) -> None:
     assert ledger.sql("select count(*) from parts where data like '%hidden%' or text like '%hidden%'").item() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_files_of_a_folder_may_come_in_any_order_and_in_any_imports(seed: int, tmp_path: Path) -> None:
     folder = conversation(tmp_path / "c")
@@ -90,6 +91,7 @@ def test_files_of_a_folder_may_come_in_any_order_and_in_any_imports(seed: int, t
         assert_same(canonical(apart), canonical(once))
 
 
+@pytest.mark.slow
 def test_a_conversation_that_goes_on_gives_what_it_gives_at_once(tmp_path: Path) -> None:
     with lk.open(tmp_path / "once", key=bytes(32)) as once, lk.open(tmp_path / "grown", key=bytes(32)) as grown:
         folder = tmp_path / "c"
