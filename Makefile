@@ -50,7 +50,7 @@ format: setup ## Mend style and format where that is safe
 	$(BIN)/ruff format .
 
 types: setup ## Check types (pyright, strict)
-	$(BIN)/pyright
+	NODE_OPTIONS=--max-old-space-size=6144 $(BIN)/pyright
 
 notebooks: setup ## Run every notebook from top to bottom, and check that none holds outputs
 ifeq ($(NOTEBOOKS),)
