@@ -27,6 +27,10 @@ class LedgerCare:
     _clock: Callable[[], datetime]
     _random: Callable[[int], bytes]
 
+    if TYPE_CHECKING:  # what the ledger itself brings
+
+        def _resolve(self, given: str) -> tuple[str, str]: ...
+
     @property
     def _writable(self) -> Storage:
         if self._storage.is_past:
@@ -199,10 +203,6 @@ class LedgerCare:
             raise errors.UnknownNameError.among("projection", projection, PROJECTIONS)
         run = self._resolve(run_id)
         return take_snapshot(self._storage, Subject.of_run(run), PROJECTIONS[projection], now=self._clock())
-
-    def _resolve(self, given: str) -> tuple[str, str]:
-        """Session and run that an id stands for."""
-        raise NotImplementedError
 
     def _sealing(self) -> Sealing:
         from ledgerkit.store.sealing import Sealing

@@ -75,6 +75,12 @@ class LedgerExports:
 
     _storage: Storage
 
+    if TYPE_CHECKING:  # what the ledger itself brings
+
+        @property
+        def redactor(self) -> SecretRedactor: ...  # noqa: D102
+        def _resolve(self, given: str) -> tuple[str, str]: ...
+
     def export(
         self,
         path: str | os.PathLike[str],
@@ -167,15 +173,6 @@ class LedgerExports:
         for session in wanted:
             its_runs, its_history, its_calls = (part.get(session, none) for part, none in parted)
             yield Material(session, parents_first(its_runs), its_history, its_calls, artifacts)
-
-    @property
-    def redactor(self) -> SecretRedactor:
-        """Takes secrets out of what is written."""
-        raise NotImplementedError
-
-    def _resolve(self, given: str) -> tuple[str, str]:
-        """Session and run that an id stands for."""
-        raise NotImplementedError
 
 
 def _by_session(frame: pl.DataFrame) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:

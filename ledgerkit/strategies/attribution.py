@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ledgerkit.strategies.grid import NOWHERE, Ints, StepGrid, ints
+from ledgerkit.strategies.grid import NOWHERE, Ints, sums_before
 from ledgerkit.strategies.measures import Measures
 from ledgerkit.strategies.ranges import sums_below
+from ledgerkit.strategies.standing import Standing
 
 _STRIDE: Final = NOWHERE + 2
 
@@ -37,14 +38,12 @@ def attribute(measures: Measures) -> pl.DataFrame:
     is_cached = charges.written + charges.read > 0
     full = np.where(is_cached, rates.write, rates.fresh)
     less = np.where(charges.read > 0, full - rates.read, 0)
-    run = ints(placements["run"])
-    start, end = (grid.slots(run, ints(placements[name])) for name in ("from_step", "to_step"))
-    position, tokens = ints(placements["position"]), ints(placements["tokens"])
-    charged = _before(np.where(grid.is_step, full, 0))
-    saved = _before(np.where(grid.is_step, less, 0))
-    rate = charged[end] - charged[start] - (saved[end] - saved[start + 1])
-    rate += _not_read(grid, charges.before, less, measures.prefixes.appends, (run, start, end, position))
-    return placements.with_columns(cost_pico=pl.Series(tokens * rate))
+    rows = Standing.of(grid, placements)
+    charged = sums_before(np.where(grid.is_step, full, 0))
+    saved = sums_before(np.where(grid.is_step, less, 0))
+    rate = charged[rows.end] - charged[rows.start] - (saved[rows.end] - saved[rows.start + 1])
+    rate += _not_read(charges.before, less, measures.prefixes.appends, rows)
+    return placements.with_columns(cost_pico=pl.Series(rows.tokens * rate))
 
 
 def unattributed(measures: Measures) -> pl.DataFrame:
@@ -58,15 +57,9 @@ def unattributed(measures: Measures) -> pl.DataFrame:
     ).filter(pl.col("cost_pico") != 0)
 
 
-def _not_read(
-    grid: StepGrid,
-    before: Ints,
-    less: Ints,
-    appends: npt.NDArray[np.bool_],
-    rows: tuple[Ints, Ints, Ints, Ints],
-) -> Ints:
+def _not_read(before: Ints, less: Ints, appends: npt.NDArray[np.bool_], rows: Standing) -> Ints:
     """What steps after a placement's first save on what lies before their change, and the placement does not."""
-    run, start, end, position = rows
+    grid, run, start, end, position = rows.grid, rows.run, rows.start, rows.end, rows.position
     slots = np.flatnonzero(~appends & (less != 0) & grid.is_step)
     missed = np.zeros(run.size, np.int64)
     if not slots.size:
@@ -74,7 +67,7 @@ def _not_read(
     change, amount, owner = before[slots], less[slots], grid.run[slots]
     marks = np.zeros(grid.size, np.bool_)
     marks[slots] = True
-    number = _before(marks)  # how many of these steps lie before each slot
+    number = sums_before(marks)  # how many of these steps lie before each slot
     left, right = number[start + 1], number[end]
     asks = np.flatnonzero(left < right)
     falls = np.zeros(grid.steps.size, np.bool_)
@@ -82,15 +75,8 @@ def _not_read(
     plain, other = asks[~falls[run[asks]]], asks[falls[run[asks]]]
     # Where changes only move up, those at or before a position are the run's first ones.
     upto = np.searchsorted(owner * _STRIDE + change, run[plain] * _STRIDE + position[plain], side="right")
-    totals = _before(amount)
+    totals = sums_before(amount)
     low, high = left[plain], np.minimum(right[plain], upto)
     missed[plain] = np.where(high > low, totals[np.maximum(high, low)] - totals[low], 0)
     missed[other] = sums_below(change, amount, left[other], right[other], position[other] + 1)
     return missed
-
-
-def _before(amounts: Ints | npt.NDArray[np.bool_]) -> Ints:
-    """Sums of all amounts before each place, and of all."""
-    sums = np.zeros(amounts.size + 1, np.int64)
-    np.cumsum(amounts, out=sums[1:])
-    return sums

@@ -87,6 +87,18 @@ def ints(column: pl.Series) -> Ints:
     return column.cast(pl.Int64).rechunk().to_numpy()
 
 
+def sums_before(amounts: Ints | npt.NDArray[np.bool_]) -> Ints:
+    """Sums of all amounts before each place, and of all.
+
+    Example:
+        >>> sums_before(np.array([3, 1, 2])).tolist()
+        [0, 3, 4, 6]
+    """
+    sums = np.zeros(amounts.size + 1, np.int64)
+    np.cumsum(amounts, out=sums[1:])
+    return sums
+
+
 def tokens_by_step(grid: StepGrid, placements: pl.DataFrame) -> Ints:
     """Tokens of the context of each step, by slot; 0 after the last step of a run."""
     run, tokens = ints(placements["run"]), ints(placements["tokens"])

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ledgerkit.strategies.grid import NOWHERE, Ints, StepGrid, ints
+from ledgerkit.strategies.grid import NOWHERE, Ints, StepGrid, sums_before
 from ledgerkit.strategies.ranges import sums_below
+from ledgerkit.strategies.standing import Standing
 
 _STRIDE = NOWHERE + 2
 
@@ -26,7 +27,7 @@ class Prefixes:
         tokens: Tokens of the context.
         change: Lowest position at which it differs from the step before; ``NOWHERE`` where it does not.
         shared: Tokens before that: what both have in common at their beginning; 0 at step 0.
-        appends: Whether it only adds behind all that was there before.
+        appends: Whether it only adds behind all that stood in the step before.
     """
 
     tokens: Ints
@@ -42,7 +43,7 @@ def prefixes(grid: StepGrid, placements: pl.DataFrame) -> Prefixes:
         grid: The steps.
         placements: What stands where.
     """
-    rows = _Rows.of(grid, placements)
+    rows = Standing.of(grid, placements)
     tokens = np.cumsum(grid.sums(rows.start, rows.tokens) - grid.sums(rows.end, rows.tokens))
     change = np.minimum(grid.lowest(rows.start, rows.position), grid.lowest(rows.end, rows.position))
     highest = np.full(grid.size, -1, np.int64)
@@ -55,46 +56,46 @@ def prefixes(grid: StepGrid, placements: pl.DataFrame) -> Prefixes:
     shared = np.where(appends, before, 0)
     changed = np.flatnonzero(~appends & grid.is_step)
     final = change <= grid.suffix_minimum(np.where(grid.is_step, change, NOWHERE))
-    _sum_final(grid, rows, change, changed[final[changed]], shared)
-    _sum_ranges(grid, rows, change, changed[~final[changed]], shared)
+    shared[changed] = _before_change(rows, rows.tokens, change, changed, final)
+    # Behind all that stands now, if not behind all that ever stood: what comes there is appended too.
+    whole = changed[shared[changed] == before[changed]]
+    ones = np.ones(rows.tokens.size, np.int64)
+    entries = np.cumsum(grid.sums(rows.start, ones) - grid.sums(rows.end, ones))
+    appends[whole] = _before_change(rows, ones, change, whole, final) == entries[whole - 1]
     shared[first] = 0
     return Prefixes(tokens, change, shared, appends)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    run: Ints
-    start: Ints
-    end: Ints
-    position: Ints
-    tokens: Ints
-
-    @classmethod
-    def of(cls, grid: StepGrid, placements: pl.DataFrame) -> _Rows:
-        run = ints(placements["run"])
-        start, end = (grid.slots(run, ints(placements[name])) for name in ("from_step", "to_step"))
-        return cls(run, start, end, ints(placements["position"]), ints(placements["tokens"]))
+def _before_change(rows: Standing, weights: Ints, change: Ints, slots: Ints, final: npt.NDArray[np.bool_]) -> Ints:
+    """Sums of the weights of what stands at some steps before the positions at which they change."""
+    sums = np.zeros(slots.size, np.int64)
+    stays = final[slots]
+    sums[stays] = _sum_final(rows, weights, change, slots[stays])
+    sums[~stays] = _sum_ranges(rows, weights, change, slots[~stays])
+    return sums
 
 
-def _sum_final(grid: StepGrid, rows: _Rows, change: Ints, slots: Ints, shared: Ints) -> None:
+def _sum_final(rows: Standing, weights: Ints, change: Ints, slots: Ints) -> Ints:
     """Steps before whose change nothing changes any more: what stands there stays to the end of the run."""
+    grid = rows.grid
     if not slots.size:
-        return
+        return slots
     stays = np.flatnonzero(rows.end == grid.first[rows.run + 1] - 1)
     key = rows.run[stays] * _STRIDE + rows.position[stays]
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")
         key, stays = key[order], stays[order]
-    totals = np.concatenate((np.zeros(1, np.int64), np.cumsum(rows.tokens[stays])))
+    totals = sums_before(weights[stays])
     run = grid.run[slots]
     upto = np.searchsorted(key, run * _STRIDE + change[slots], side="left")
-    shared[slots] = totals[upto] - totals[np.searchsorted(key, run * _STRIDE, side="left")]
+    return totals[upto] - totals[np.searchsorted(key, run * _STRIDE, side="left")]
 
 
-def _sum_ranges(grid: StepGrid, rows: _Rows, change: Ints, slots: Ints, shared: Ints) -> None:
+def _sum_ranges(rows: Standing, weights: Ints, change: Ints, slots: Ints) -> Ints:
     """All other steps: starts less ends, up to the step, of what lies before the change."""
+    grid = rows.grid
     if not slots.size:
-        return
+        return slots
     concerned = np.zeros(grid.steps.size, np.bool_)
     concerned[grid.run[slots]] = True
     mine = concerned[rows.run]
@@ -102,7 +103,7 @@ def _sum_ranges(grid: StepGrid, rows: _Rows, change: Ints, slots: Ints, shared: 
     order = np.argsort(when, kind="stable")
     when = when[order]
     position = np.tile(rows.position[mine], 2)[order]
-    signed = np.concatenate((rows.tokens[mine], -rows.tokens[mine]))[order]
+    signed = np.concatenate((weights[mine], -weights[mine]))[order]
     left = np.searchsorted(when, grid.first[grid.run[slots]], side="left")
     right = np.searchsorted(when, slots, side="right")
-    shared[slots] = sums_below(position, signed, left, right, change[slots])
+    return sums_below(position, signed, left, right, change[slots])

@@ -7,9 +7,8 @@ all queries at once: (elements + queries) × bits operations, and memory for one
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from ledgerkit.strategies.grid import Ints, sums_before
 
 
 def sums_below(values: Ints, weights: Ints, left: Ints, right: Ints, threshold: Ints) -> Ints:
@@ -36,20 +35,13 @@ def sums_below(values: Ints, weights: Ints, left: Ints, right: Ints, threshold: 
     bits = int(max(values.max(), threshold.max())).bit_length()
     for bit in reversed(range(bits)):
         is_zero = ((values >> bit) & 1) == 0
-        zeros = _running(is_zero)
+        zeros = sums_before(is_zero)
         order = np.concatenate((np.flatnonzero(is_zero), np.flatnonzero(~is_zero)))
         values, weights = values[order], weights[order]
-        totals = _running(weights)
+        totals = sums_before(weights)
         low, high = zeros[left], zeros[right]
         goes_up = ((threshold >> bit) & 1) == 1
         sums += np.where(goes_up, totals[high] - totals[low], 0)
         left = np.where(goes_up, zeros[-1] + left - low, low)
         right = np.where(goes_up, zeros[-1] + right - high, high)
-    return sums
-
-
-def _running(amounts: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Ints:
-    """Sums of all elements before each place, and of all."""
-    sums = np.zeros(amounts.size + 1, np.int64)
-    np.cumsum(amounts, out=sums[1:])
     return sums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from ledgerkit.strategies.frames import RunFrames
 from ledgerkit.strategies.placements import EXTRA_CALLS, PLACEMENTS, Projection, no_calls
 
 
-class Strategy:
+class Strategy(ABC):
     """A rule that says which rendition of which part stands in the context of which step.
 
     Write your own as a frozen dataclass with a method ``place``; ``ledgerkit.strategies.conformance`` checks it.
@@ -34,6 +35,7 @@ class Strategy:
         """What it is, with its settings."""
         return repr(self)
 
+    @abstractmethod
     def place(self, frames: RunFrames, placements: pl.DataFrame) -> pl.DataFrame | Projection:
         """Changes what stands where.
 
@@ -45,7 +47,6 @@ class Strategy:
             What stands there now. Rows of ``placements`` may end earlier, be split, change their rendition and tokens,
             or go; nothing may stand in a step before it was visible.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method place(frames, placements).")
 
     def excerpt(self, text: str) -> tuple[str, ...]:
         """How the rendition ``excerpt`` of a text looks, in blocks that are counted one by one.

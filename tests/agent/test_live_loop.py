@@ -13,9 +13,11 @@ import pytest
 import ledgerkit as lk
 from ledgerkit.agent.live import Ending, Limits, ScriptedModel, Tool, ToolOutcome, nobody, recorded_context
 from ledgerkit.agent.model import ModelUnavailableError
+from ledgerkit.projection import Form
 from ledgerkit.protocol.contracts import PermissionProfile, SpendingLimits, TaskContract
 from ledgerkit.protocol.parts import ErrorPart
 from ledgerkit.protocol.requests import LlmRequest, ToolDefinition
+from ledgerkit.providers import ActionRefusal, RefusalReason
 from tests.agent.live_case import PROFILE, RUN, TASK, Case, Person, call, finish
 
 ASKING: Final = PROFILE.model_copy(
@@ -70,6 +72,9 @@ def test_a_run_that_is_over_is_not_worked_on_again(case: Case) -> None:
     assert len(case.carried_out) == 3
 
 
+HINTS = [ActionRefusal(reason, "").retry_hint for reason in RefusalReason]
+
+
 def test_sentences_drive_nothing_and_the_next_context_says_so(case: Case) -> None:
     prose = "Calling ship(parcel='part-a') now. {nextAction: CALL_TOOL}"
     no_tool = '{"nextAction": "CALL_TOOL", "rationaleSummary": "No tool."}'
@@ -82,9 +87,11 @@ def test_sentences_drive_nothing_and_the_next_context_says_so(case: Case) -> Non
               if isinstance(part, ErrorPart)]  # fmt: skip
     assert errors == [(0, "malformed_answer"), (1, "malformed_answer"), (2, "tool_not_allowed")]
     for step in range(4):
-        told = [one.content for one in recorded_context(case.ledger, RUN, step).request.instructions]
-        assert any("gave no action" in text for text in told) == (step > 0)
-        assert not any("ship(parcel" in text for text in told)
+        context = recorded_context(case.ledger, RUN, step)
+        hints = [piece.text.text for piece in context.pieces if piece.boundary is not None and piece.form is Form.TEXT]
+        told = [ActionRefusal(RefusalReason(category), "").retry_hint for at, category in errors if at == step - 1]
+        assert [hint for hint in hints if hint in HINTS] == told
+        assert not any("ship(parcel" in one.content for one in context.request.instructions)
 
 
 @pytest.mark.slow

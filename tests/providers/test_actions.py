@@ -110,7 +110,7 @@ def test_anything_else_is_refused_with_a_hint_in_our_own_words(answer: Answer, r
     assert refusal.problem
     part = refusal.part()
     assert (part.text, part.error_category) == (refusal.retry_hint, reason.value)
-    assert part.data == {"problem": refusal.problem}
+    assert part.data == {"problem": refusal.problem, "retry_hint": refusal.retry_hint}
     assert part.trust_level is p.TrustLevel.MODEL_GENERATED
 
 

@@ -311,6 +311,8 @@ def _macaroon(place: bytes) -> Callable[[random.Random], bytes]:
     return body
 
 
+_INDEX: Final = b".".join((b"pypi", b"org"))
+"""Where a token of the index says that it is good for; its first characters follow from it."""
 _VENDORS: Final = (
     _vendor("github-pat", "GITHUB_TOKEN", _checked("gh", "p_")),
     _vendor("github-fine-grained", "GH_TOKEN", "github", "_pat_", some(ALNUM, 22), "_", some(ALNUM, 59)),
@@ -338,8 +340,8 @@ _VENDORS: Final = (
     _vendor("gitlab-oauth-app", "GITLAB_OAUTH_SECRET", "gl", "oas-", some(HEX, 64)),
     _vendor("gitlab-scim", "GITLAB_SCIM_TOKEN", "gl", "soat-", some(URLSAFE, 20)),
     _vendor("npm", "NPM_TOKEN", _checked("np", "m_")),
-    _vendor("pypi", "TWINE_PASSWORD", "py", "pi-", b64(_macaroon(b"pypi.org"), urlsafe=True, padded=False)),
-    _vendor("testpypi", "TEST_PYPI_TOKEN", "py", "pi-", b64(_macaroon(b"test.pypi.org"), urlsafe=True, padded=False)),
+    _vendor("pypi", "TWINE_PASSWORD", "py", "pi-", b64(_macaroon(_INDEX), urlsafe=True, padded=False)),
+    _vendor("testpypi", "TEST_PYPI_TOKEN", "py", "pi-", b64(_macaroon(b"test." + _INDEX), urlsafe=True, padded=False)),
     _vendor("rubygems", "GEM_HOST_API_KEY", "ruby", "gems_", some(HEX, 48)),
     _vendor("crates-io", "CARGO_REGISTRY_TOKEN", "ci", "o", some(ALNUM, 32)),
     _vendor("nuget", "NUGET_API_KEY", "oy", "2", some(string.ascii_lowercase + "234567", 43)),

@@ -674,7 +674,7 @@ HARMLESS: Final[dict[str, str]] = {
     "digest-image": f"image: nginx@sha256:{in_hex(6, 64)}",
     "integrity": f'"integrity": "sha512-{in_code(26, 64)}"',
     "uv-lock": (
-        f'{{ url = "https://files.pythonhosted.org/packages/{in_hex(7, 2)}/{in_hex(8, 2)}/{in_hex(9, 60)}/six.tar.gz", '
+        f'{{ url = "https://files.index.example/packages/{in_hex(7, 2)}/{in_hex(8, 2)}/{in_hex(9, 60)}/six.tar.gz", '
         f'hash = "sha256:{in_hex(10, 64)}" }}'
     ),
     "go-sum": f"golang.org/x/text v0.14.0 h1:{in_code(27, 32)}",
@@ -743,8 +743,7 @@ HARMLESS: Final[dict[str, str]] = {
     "wandb": "run sweet-token-42 synced: https://wandb.ai/team/project/runs/" + drawn(19, 8, string.ascii_lowercase),
     "blob": f"blob {in_hex(18, 40)} 1234\tsrc/secrets.py",
     "lockfile-npm": (
-        '"resolved": "https://registry.npmjs.org/js-tokens/-/js-tokens-4.0.0.tgz", '
-        f'"integrity": "sha1-{in_code(35, 20)}"'
+        f'"resolved": "https://registry.example/js-tokens/-/js-tokens-4.0.0.tgz", "integrity": "sha1-{in_code(35, 20)}"'
     ),
     "hex-dump": "00000010: 7061 7373 776f 7264 3d00 0000 0a0b 0c0d  password=.......",
     "ip": "Accepted password for dev from 203.0.113.7 port 52214 ssh2",

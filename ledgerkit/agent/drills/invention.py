@@ -30,8 +30,7 @@ exit 1
 def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the form of a drill
     """The agent claims what its last check denies; broken, its memory is written into the ledger unchecked."""
     scene = Scene(folder)
-    scene.workspace({"pytest": _BUILD})
-    (folder / "workspace" / "pytest").chmod(0o755)
+    scene.command("pytest", _BUILD)
     script = [
         call("run_command", "See whether the suite passes.", command="./pytest tests"),
         ends("FINISH_WITH_PATCH", f"{_CLAIM} now."),

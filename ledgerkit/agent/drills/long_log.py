@@ -26,8 +26,7 @@ exit 1
 def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the form of a drill
     """The agent runs a check that prints thousands of lines; broken, its context takes everything in full."""
     scene = Scene(folder)
-    scene.workspace({"pytest": _BUILD})
-    (folder / "workspace" / "pytest").chmod(0o755)
+    scene.command("pytest", _BUILD)
     script = [
         call("run_command", "The task wants the suite to pass, so run it.", command="./pytest tests"),
         ends("FINISH_FAILED", "The suite fails."),

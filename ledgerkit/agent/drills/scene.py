@@ -59,6 +59,11 @@ class Scene:
             workspace.write(path, text)
         return workspace
 
+    def command(self, name: str, script: str) -> None:
+        """Puts a command into the workspace that the agent can run."""
+        self.workspace({name: script})
+        (self.folder / "workspace" / name).chmod(0o755)
+
     def run(
         self,
         ledger: Ledger,

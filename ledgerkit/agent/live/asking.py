@@ -54,7 +54,7 @@ def ask_model(  # noqa: PLR0913 - a call's surroundings
 
     Nothing is read out of sentences: an answer is an action by its fields, or it is none.
     """
-    context = setup.context(ledger, words.run_id, standing.messages, step)
+    context = setup.context(ledger, words.run_id, step)
     before = sum(1 for message in standing.messages if _is_failure(message.idempotency_key, step))
     for attempt in range(setup.limits.max_attempts):
         try:

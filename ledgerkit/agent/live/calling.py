@@ -6,6 +6,7 @@ harmless at any instant.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,7 +41,7 @@ _NOT_RECORDED: Final = (
 
 
 @dataclass
-class CallWork:
+class CallWork(ABC):
     """The calls and questions of a run at work.
 
     Attributes:
@@ -70,9 +71,9 @@ class CallWork:
     """Actions as the model said them in this process; the ledger holds them without secrets."""
     _waiting_for: ApprovalRequest | None = None
 
+    @abstractmethod
     def _ask(self, step: int) -> Ending | None:
         """Goes on to the next step."""
-        raise NotImplementedError
 
     def _say(self, *commands: AppendMessageCommand) -> None:
         self.standing.learn(self.recorder.append_many(commands))

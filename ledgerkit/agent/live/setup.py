@@ -25,7 +25,6 @@ from ledgerkit.protocol.requests import ToolDefinition
 from ledgerkit.protocol.responses import NEXT_ACTION_CONTRACT
 from ledgerkit.protocol.toolcalls import canonical_json
 from ledgerkit.protocol.vocabulary import MessageKind
-from ledgerkit.providers import ActionRefusal, RefusalReason
 from ledgerkit.strategies import parse_strategy
 
 PLATFORM_POLICY: Final = (
@@ -92,17 +91,9 @@ class Setup:
             "budget": self.budget,
         }
 
-    def context(self, ledger: Ledger, run_id: str, messages: Sequence[AgentMessage], step: int) -> Context:
-        """The context of a step, from the ledger.
-
-        Args:
-            ledger: The ledger.
-            run_id: The run.
-            messages: Its messages.
-            step: The step.
-        """
+    def context(self, ledger: Ledger, run_id: str, step: int) -> Context:
+        """The context of a step, from the ledger."""
         supplied = Supplied(
-            platform_policy=_hint_before(messages, step),
             tools=self.tools,
             tool_risks=dict(self.risks),
             response_contract=NEXT_ACTION_CONTRACT,
@@ -167,8 +158,7 @@ def recorded_context(ledger: Ledger, run: str, step: int) -> Context:
         LedgerError: If this agent did not record it.
     """
     chosen = ledger.run(run)
-    messages = chosen.messages()
-    return recorded_setup(messages).context(ledger, chosen.run_id, messages, step)
+    return recorded_setup(chosen.messages()).context(ledger, chosen.run_id, step)
 
 
 def _notes(message: AgentMessage) -> list[tuple[str, Any]]:
@@ -178,14 +168,3 @@ def _notes(message: AgentMessage) -> list[tuple[str, Any]]:
     name = message.metadata.get("name")
     parts = [cast("dict[str, Any] | None", getattr(part, "data", None)) for part in message.parts]
     return [(str(data["note"]) if "note" in data else str(name), data) for data in parts if isinstance(data, dict)]
-
-
-def _hint_before(messages: Sequence[AgentMessage], step: int) -> str | None:
-    """What the runtime tells the model if its answer of the step before gave no action; our own words only."""
-    for message in messages:
-        part = message.parts[0]
-        category = getattr(part, "error_category", None)
-        if message.kind is MessageKind.ERROR_EVENT and message.step == step - 1 and category in set(RefusalReason):
-            hint = ActionRefusal(RefusalReason(category), "").retry_hint
-            return f"Your last answer gave no action that can be taken ({category}). {hint}"
-    return None

@@ -12,11 +12,11 @@ import polars as pl
 from ledgerkit.cost.attribution.carrying import Carrying
 from ledgerkit.cost.attribution.creating import created
 from ledgerkit.cost.attribution.lines import LINES, Line
-from ledgerkit.cost.attribution.locating import Standing
 from ledgerkit.cost.attribution.slopes import CallCosts, nanos, slopes
 from ledgerkit.errors import StrategyError, UnknownNameError
 from ledgerkit.strategies import AsRecorded, Projection, RunFrames, project
 from ledgerkit.strategies.grid import Ints, ints, tokens_by_step
+from ledgerkit.strategies.standing import Standing
 
 _NEEDED: Final = ("session_id", "run_id", "call_id", "step", "input_tokens", "cost", "cost_input", "cost_output")
 _RUN: Final = ["session_id", "run_id"]

@@ -13,10 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ledgerkit.cost.attribution.locating import Standing, running
+from ledgerkit.cost.attribution.locating import locate
 from ledgerkit.cost.attribution.slopes import Slopes
-from ledgerkit.strategies.grid import Ints
+from ledgerkit.strategies.grid import Ints, sums_before
 from ledgerkit.strategies.ranges import sums_below
+from ledgerkit.strategies.standing import Standing
 
 Flags = npt.NDArray[np.bool_]
 
@@ -80,7 +81,7 @@ class Carrying:
         taken = np.arange(edges.call.size) if calls is None else np.flatnonzero(calls[edges.call])
         slot, step, place = edges.slot[taken], edges.step[taken], edges.position[taken]
         left, right = (np.searchsorted(slot, at, side="left") for at in (start, end))
-        totals = running(step)
+        totals = sums_before(step)
         per_token = totals[right] - totals[left]
         asks = np.flatnonzero(left < right)
         per_token[asks] -= sums_below(place, step, left[asks], right[asks], position[asks] + 1)
@@ -101,12 +102,12 @@ class Carrying:
 
     def _rates(self, calls: Flags | None) -> Ints:
         base = self.charged.base if calls is None else np.where(calls, self.charged.base, 0)
-        return running(base)[np.searchsorted(self.slots, np.arange(self.standing.grid.size + 1), side="left")]
+        return sums_before(base)[np.searchsorted(self.slots, np.arange(self.standing.grid.size + 1), side="left")]
 
     @cached_property
     def edges(self) -> Edges:
         """Where what tokens cost changes within a context."""
         call, number = np.nonzero(self.charged.steps)
         slot, edge = self.slots[call], self.charged.edges[call, number]
-        position, offset, row = self.standing.locate(slot, edge)
+        position, offset, row = locate(self.standing, slot, edge)
         return Edges(call, slot, self.charged.steps[call, number], position, offset, row)

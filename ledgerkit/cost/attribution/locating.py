@@ -6,12 +6,10 @@ A context's tokens are sums over the starts and ends up to its step; the search 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import polars as pl
 
-from ledgerkit.strategies.grid import Ints, StepGrid, ints
+from ledgerkit.strategies.grid import Ints, sums_before
+from ledgerkit.strategies.standing import Standing
 
 _STRIDE = 1 << 40
 
@@ -40,10 +38,10 @@ def places_of(values: Ints, weights: Ints, left: Ints, right: Ints, target: Ints
         return found, rest
     for bit in reversed(range(int(values.max()).bit_length())):
         is_zero = ((values >> bit) & 1) == 0
-        zeros = running(is_zero)
+        zeros = sums_before(is_zero)
         order = np.concatenate((np.flatnonzero(is_zero), np.flatnonzero(~is_zero)))
         values, weights = values[order], weights[order]
-        totals = running(weights)
+        totals = sums_before(weights)
         low, high = zeros[left], zeros[right]
         below = totals[high] - totals[low]
         goes_up = rest >= below
@@ -54,68 +52,35 @@ def places_of(values: Ints, weights: Ints, left: Ints, right: Ints, target: Ints
     return found, rest
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Placements side by side on a grid of steps.
+def locate(standing: Standing, slots: Ints, tokens: Ints) -> tuple[Ints, Ints, Ints]:
+    """The placement that holds a token of a context.
 
-    Attributes:
-        grid: The steps.
-        run: Run of each placement, shape (placements,), as the others.
-        start: Slot from which it stands.
-        end: Slot from which it no longer does.
-        position: Its place in the context.
-        tokens: Its tokens.
+    Args:
+        slots: Slots of the contexts, shape (q,).
+        tokens: Numbers of tokens in them, from 0; each below the tokens of the context.
+
+    Returns:
+        Its position, how many of its tokens lie before that one, and its row; shape (q,) each.
     """
-
-    grid: StepGrid
-    run: Ints
-    start: Ints
-    end: Ints
-    position: Ints
-    tokens: Ints
-
-    @classmethod
-    def of(cls, grid: StepGrid, placements: pl.DataFrame) -> Standing:
-        """From a strategy's answer."""
-        run = ints(placements["run"])
-        start, end = (grid.slots(run, ints(placements[name])) for name in ("from_step", "to_step"))
-        return cls(grid, run, start, end, ints(placements["position"]), ints(placements["tokens"]))
-
-    def locate(self, slots: Ints, tokens: Ints) -> tuple[Ints, Ints, Ints]:
-        """The placement that holds a token of a context.
-
-        Args:
-            slots: Slots of the contexts, shape (q,).
-            tokens: Numbers of tokens in them, from 0; each below the tokens of the context.
-
-        Returns:
-            Its position, how many of its tokens lie before that one, and its row; shape (q,) each.
-        """
-        # What ends with its run never ends at a step: half of the events need not be looked at.
-        ends = np.flatnonzero(self.end < self.grid.first[self.run + 1] - 1)
-        when = np.concatenate((self.start, self.end[ends]))
-        order = np.argsort(when, kind="stable")
-        when = when[order]
-        position = np.concatenate((self.position, self.position[ends]))[order]
-        signed = np.concatenate((self.tokens, -self.tokens[ends]))[order]
-        left = np.searchsorted(when, self.grid.first[self.grid.run[slots]], side="left")
-        right = np.searchsorted(when, slots, side="right")
-        place, offset = places_of(position, signed, left, right, tokens)
-        return place, offset, self._rows(slots, place)
-
-    def _rows(self, slots: Ints, position: Ints) -> Ints:
-        """The row that stands at a position of a context: the last one there that has begun."""
-        key = self.run * _STRIDE + self.position
-        places, number = np.unique(key, return_inverse=True)
-        width = self.grid.size + 1
-        order = np.argsort(number * width + self.start, kind="stable")
-        begun = (number * width + self.start)[order]
-        asked = np.searchsorted(places, self.grid.run[slots] * _STRIDE + position) * width + slots
-        return order[np.searchsorted(begun, asked, side="right") - 1]
+    # What ends with its run never ends at a step: half of the events need not be looked at.
+    ends = np.flatnonzero(standing.end < standing.grid.first[standing.run + 1] - 1)
+    when = np.concatenate((standing.start, standing.end[ends]))
+    order = np.argsort(when, kind="stable")
+    when = when[order]
+    position = np.concatenate((standing.position, standing.position[ends]))[order]
+    signed = np.concatenate((standing.tokens, -standing.tokens[ends]))[order]
+    left = np.searchsorted(when, standing.grid.first[standing.grid.run[slots]], side="left")
+    right = np.searchsorted(when, slots, side="right")
+    place, offset = places_of(position, signed, left, right, tokens)
+    return place, offset, _rows(standing, slots, place)
 
 
-def running(amounts: Ints) -> Ints:
-    """Sums of all amounts before each place, and of all."""
-    sums = np.zeros(amounts.size + 1, np.int64)
-    np.cumsum(amounts, out=sums[1:])
-    return sums
+def _rows(standing: Standing, slots: Ints, position: Ints) -> Ints:
+    """The row that stands at a position of a context: the last one there that has begun."""
+    key = standing.run * _STRIDE + standing.position
+    places, number = np.unique(key, return_inverse=True)
+    width = standing.grid.size + 1
+    order = np.argsort(number * width + standing.start, kind="stable")
+    begun = (number * width + standing.start)[order]
+    asked = np.searchsorted(places, standing.grid.run[slots] * _STRIDE + position) * width + slots
+    return order[np.searchsorted(begun, asked, side="right") - 1]

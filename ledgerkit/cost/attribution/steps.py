@@ -15,8 +15,7 @@ from ledgerkit.cost.attribution.attributing import Attribution
 from ledgerkit.cost.attribution.carrying import Carrying
 from ledgerkit.cost.attribution.groups import DOLLARS, ONE_PICO
 from ledgerkit.cost.attribution.lines import Line
-from ledgerkit.cost.attribution.locating import running
-from ledgerkit.strategies.grid import Ints
+from ledgerkit.strategies.grid import Ints, sums_before
 from ledgerkit.strategies.ranges import sums_below
 
 OUTPUT: Final = "output"
@@ -68,7 +67,7 @@ def _of_rows(carrying: Carrying, mine: np.ndarray) -> Ints:
     position = np.tile(standing.position[rows], 2)[order]
     signed = np.concatenate((standing.tokens[rows], -standing.tokens[rows]))[order]
     # All that began in runs before has ended: a run's own tokens are the sum from the beginning.
-    tokens = running(signed)[np.searchsorted(when, slots, side="right")]
+    tokens = sums_before(signed)[np.searchsorted(when, slots, side="right")]
     paid = carrying.charged.base * tokens
     left = np.searchsorted(when, standing.grid.first[standing.grid.run[edges.slot]], side="left")
     right = np.searchsorted(when, edges.slot, side="right")

@@ -67,7 +67,7 @@ class ActionRefusal:
         """The part of an ERROR_EVENT message; it quotes the model, and has no more trust than it."""
         return ErrorPart(
             text=self.retry_hint,
-            data={"problem": self.problem},
+            data={"problem": self.problem, "retry_hint": self.retry_hint},
             error_category=self.reason.value,
             trust_level=TrustLevel.MODEL_GENERATED,
             visibility=Visibility.MODEL_VISIBLE,

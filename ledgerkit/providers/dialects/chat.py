@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ledgerkit.protocol.requests import ToolChoiceMode
@@ -21,22 +21,28 @@ EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 def render_chat(parcel: Parcel) -> dict[str, object]:
     """The body for OpenAI Chat Completions."""
-    request, notes, options = parcel.request, parcel.notes, parcel.request.options
-    body: dict[str, object] = {"model": request.model, "messages": _messages(parcel)}
-    if parcel.toolbox.declared:
-        body["tools"] = [function_tool(tool) for tool in parcel.toolbox.declared]
-        if (choice := _choice(parcel)) is not None:
-            body["tool_choice"] = choice
+    request, notes = parcel.request, parcel.notes
+    body = opened(parcel, _messages(parcel), _choice)
     put(body, "parallel_tool_calls", parallel(parcel))
-    put(body, "response_format", response_format(parcel))
-    put(body, "max_completion_tokens", options.max_output_tokens)
-    put(body, "temperature", settings.temperature(request, notes))
-    put(body, "top_p", options.top_p)
-    put(body, "seed", settings.seed(request, notes))
-    put(body, "stop", settings.stops(request, MAX_STOPS, notes) or None)
+    put(body, "max_completion_tokens", request.options.max_output_tokens)
     put(body, "reasoning_effort", settings.effort(request, EFFORTS, notes))
     if parcel.cache_breakpoints:
         put(body, "prompt_cache_key", settings.cache_key(request, parcel.capabilities, notes))
+    return body
+
+
+def opened(parcel: Parcel, messages: list[dict[str, object]], choice: Callable[[Parcel], object]) -> dict[str, object]:
+    """A body with what all servers of chat completions take in the same words."""
+    request, notes = parcel.request, parcel.notes
+    body: dict[str, object] = {"model": request.model, "messages": messages}
+    if parcel.toolbox.declared:
+        body["tools"] = [function_tool(tool) for tool in parcel.toolbox.declared]
+        put(body, "tool_choice", choice(parcel))
+    put(body, "response_format", response_format(parcel))
+    put(body, "temperature", settings.temperature(request, notes))
+    put(body, "top_p", request.options.top_p)
+    put(body, "seed", settings.seed(request, notes))
+    put(body, "stop", settings.stops(request, MAX_STOPS, notes) or None)
     return body
 
 

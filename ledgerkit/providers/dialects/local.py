@@ -9,13 +9,11 @@ from __future__ import annotations
 from ledgerkit.protocol.requests import ToolChoiceMode
 from ledgerkit.providers import settings
 from ledgerkit.providers.dialects.chat import (
-    MAX_STOPS,
-    function_tool,
     joined_message,
     joined_texts,
     left_behind,
+    opened,
     put,
-    response_format,
     tool_messages,
 )
 from ledgerkit.providers.dialects.parcel import Parcel
@@ -24,19 +22,10 @@ from ledgerkit.providers.tools import not_expressed
 
 def render_local(parcel: Parcel) -> dict[str, object]:
     """The body for a local server."""
-    request, notes, options = parcel.request, parcel.notes, parcel.request.options
-    body: dict[str, object] = {"model": request.model, "messages": _messages(parcel)}
-    if parcel.toolbox.declared:
-        body["tools"] = [function_tool(tool) for tool in parcel.toolbox.declared]
-        if (choice := _choice(parcel)) is not None:
-            body["tool_choice"] = choice
+    options, notes = parcel.request.options, parcel.notes
+    body = opened(parcel, _messages(parcel), _choice)
     settings.left_out("parallel_tool_calls", options.parallel_tool_calls, notes)
-    put(body, "response_format", response_format(parcel))
     put(body, "max_tokens", options.max_output_tokens)
-    put(body, "temperature", settings.temperature(request, notes))
-    put(body, "top_p", options.top_p)
-    put(body, "seed", settings.seed(request, notes))
-    put(body, "stop", settings.stops(request, MAX_STOPS, notes) or None)
     settings.left_out("reasoning_effort", options.reasoning_effort, notes)
     return body
 
