@@ -22,8 +22,10 @@ _MOST_ROUNDS: Final = 32
 """How often a budget is drawn tighter; each round takes off all that was too much."""
 
 
-def room_for(written: Sequence[Written], budget: TokenBudget, frame_tokens: int, count: COUNT) -> list[Written]:
-    """Written sections that fit: those that may be cut are cut to their shares, and go where nothing of them fits.
+def room_for(
+    written: Sequence[Written], budget: TokenBudget, frame_tokens: int, count: COUNT
+) -> tuple[list[Written], list[Written]]:
+    """Written sections that fit, those that may be cut to their shares; and those of which nothing fits, emptied.
 
     Args:
         written: The sections.
@@ -31,7 +33,7 @@ def room_for(written: Sequence[Written], budget: TokenBudget, frame_tokens: int,
         frame_tokens: Tokens of the tags around one section, at most.
         count: Counts tokens.
     """
-    kept = list[Written]()
+    kept, absent = list[Written](), list[Written]()
     left = budget.allotment()
     for one in written:
         share = budget.share_of(one.section)
@@ -39,10 +41,12 @@ def room_for(written: Sequence[Written], budget: TokenBudget, frame_tokens: int,
             kept.append(one)
             continue
         cut = None if share is None else one.within(left[share.name] - frame_tokens, count)
-        if cut is not None and share is not None:
-            left[share.name] -= count([cut.text])[0] + frame_tokens
-            kept.append(cut)
-    return kept
+        if cut is None or share is None:
+            absent.append(replace(one, lines=(), left_out=len(one.lines)))
+            continue
+        left[share.name] -= count([cut.text])[0] + frame_tokens
+        kept.append(cut)
+    return kept, absent
 
 
 def with_written(frames: RunFrames, written: Sequence[tuple[Written, int]], framing: Mapping[int, int]) -> RunFrames:

@@ -14,7 +14,6 @@ import polars as pl
 from ledgerkit.projection.account import answers, reasons_of
 from ledgerkit.projection.display import as_html, as_text
 from ledgerkit.projection.pieces import Form, Piece
-from ledgerkit.projection.written import Written
 from ledgerkit.protocol.capabilities import ProviderInterface
 from ledgerkit.protocol.requests import LlmRequest
 from ledgerkit.protocol.vocabulary import LlmRole
@@ -53,7 +52,6 @@ class Context:
     nonce: str
     pieces: Sequence[Piece]
     sizes: Sequence[tuple[int, int]]
-    written: Sequence[Written]
 
     @property
     def tokens(self) -> int:

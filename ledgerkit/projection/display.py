@@ -41,8 +41,8 @@ def _lines(context: Context) -> Iterator[str]:
     for row in context.sections.iter_rows(named=True):
         if row["state"] == "empty":
             continue
-        if row["state"] == "not recorded":
-            yield f"  {row['section']:<24} not recorded"
+        if row["state"] != "present":
+            yield f"  {row['section']:<24} {row['state']}{_lines_left(row)}"
             continue
         share = f" of {row['share_tokens']:,}" if row["share_tokens"] is not None else ""
         cut = f", {row['left_out']} lines cut" if row["left_out"] else ""
@@ -74,8 +74,8 @@ def as_html(context: Context) -> str:
 
 def _fold(context: Context, row: dict[str, object]) -> str:
     section = str(row["section"])
-    if row["state"] == "not recorded":
-        return f"<p><small>{escape(section)}: not recorded</small></p>"
+    if row["state"] != "present":
+        return f"<p><small>{escape(section)}: {row['state']}{_lines_left(row)}</small></p>"
     pieces = _of(context, section)
     shown = "".join(_piece_html(piece, *size) for piece, size in pieces[:_MOST_PIECES])
     more = f"<p><small>{len(pieces) - _MOST_PIECES} more</small></p>" if len(pieces) > _MOST_PIECES else ""
@@ -83,6 +83,10 @@ def _fold(context: Context, row: dict[str, object]) -> str:
     share = f" of {row['share_tokens']:,}" if row["share_tokens"] is not None else ""
     title = f"<b>{escape(section)}</b> <small>{len(pieces)} pieces, {total:,}{share} tokens</small>"
     return f"<details><summary>{title}</summary>{shown}{more}</details>"
+
+
+def _lines_left(row: dict[str, object]) -> str:
+    return f" ({row['left_out']} lines left in the ledger)" if row["left_out"] else ""
 
 
 def _piece_html(piece: Piece, tokens: int, framing: int) -> str:

@@ -153,7 +153,7 @@ class ContextProjector:
         full = material.frames.base.with_columns(to_step=pl.lit(_LAST, pl.Int32)).sort("position")
         framing = meter.framing(self._pieces(material, full))
         largest = max((sum(meter.tags(boundary_of(one))) for one in written), default=0)
-        room = room_for(written, budget, largest, self.count)
+        room, absent = room_for(written, budget, largest, self.count)
         frames = with_written(material.frames, [(one, meter.of_written(one)) for one in room], framing)
         standing = standing_within(frames, self.strategy, budget, step)
         own = standing.filter(pl.col("part").is_between(0, len(room) - 1))
@@ -162,7 +162,7 @@ class ContextProjector:
         numbers, positions, tokens = (own[name].to_list() for name in ("part", "position", "tokens"))
         for part, position, size in zip(numbers, positions, tokens, strict=True):
             theirs.append(replace(written_piece(room[int(part)], position), predicted=size))
-        return sorted([*others, *theirs], key=lambda piece: piece.position), room
+        return sorted([*others, *theirs], key=lambda piece: piece.position), [*room, *absent]
 
     def _context(
         self,
@@ -196,7 +196,6 @@ class ContextProjector:
             nonce=nonce,
             pieces=pieces,
             sizes=sizes,
-            written=shown,
         )
 
     def _tools(self, material: Material, step: int, pieces: Sequence[Piece]) -> ToolSet:

@@ -26,7 +26,8 @@ def section_table(
     Returns:
         ``section``, ``pieces``, ``tokens``, ``framing_tokens``, ``share`` and ``share_tokens`` (null without a budget),
         ``written_by`` (null where nothing was written) and ``left_out`` (lines of it that did not fit), and
-        ``state``: ``present``, ``empty`` or, for what neither a log nor the caller gave, ``not recorded``.
+        ``state``: ``present``, ``empty``, ``no room`` (nothing of it fitted its share) or, for what neither a log nor
+        the caller gave, ``not recorded``.
     """
     frame = pl.DataFrame(
         list(rows),
@@ -44,7 +45,7 @@ def section_table(
     return table.with_columns(
         pl.col("pieces", "tokens", "framing_tokens").fill_null(0),
         state=pl.when(there).then(pl.lit("present")).when("may_be_unrecorded").then(pl.lit("not recorded"))
-        .otherwise(pl.lit("empty")),
+        .when(pl.col("left_out") > 0).then(pl.lit("no room")).otherwise(pl.lit("empty")),
     ).select(_COLUMNS)  # fmt: skip
 
 

@@ -117,6 +117,18 @@ def test_what_must_stand_whole_and_does_not_fit_is_an_error() -> None:
         context(task("word " * 3000), budget=1000)
 
 
+def test_a_section_without_room_says_so() -> None:
+    files = pl.DataFrame(
+        {"path": ["src/" + "long_" * 200 + "name.py"], "lines": [3], "read_at": [1], "changed_at": [None]}
+    )
+    found = context(*RUN, budget=900, files=lambda step: files.cast({"changed_at": pl.Int64}))
+    row = found.sections.filter(pl.col("section") == "repository_map").row(0, named=True)
+    assert (row["state"], row["pieces"], row["left_out"]) == ("no room", 0, 1)
+    assert "no room (1 lines left in the ledger)" in str(found)
+    wide = context(*RUN, budget=9_000, files=lambda step: files.cast({"changed_at": pl.Int64})).sections
+    assert wide.filter(pl.col("section") == "repository_map")["state"].item() == "present"
+
+
 def test_a_step_that_is_not_there_is_an_error() -> None:
     with pytest.raises(UnknownNameError, match="0 to 2, not 3"):
         context(*RUN, step=3)
