@@ -119,13 +119,18 @@ def test_what_must_stand_whole_and_does_not_fit_is_an_error() -> None:
 
 def test_a_section_without_room_says_so() -> None:
     files = pl.DataFrame(
-        {"path": ["src/" + "long_" * 200 + "name.py"], "lines": [3], "read_at": [1], "changed_at": [None]}
+        {"path": ["src/" + "long_" * 200 + "name.py"], "lines": [3], "read_at": [1], "changed_at": [None]},
+        schema_overrides={"changed_at": pl.Int64},
     )
-    found = context(*RUN, budget=900, files=lambda step: files.cast({"changed_at": pl.Int64}))
+
+    def observed(step: int) -> pl.DataFrame:
+        return files
+
+    found = context(*RUN, budget=900, files=observed)
     row = found.sections.filter(pl.col("section") == "repository_map").row(0, named=True)
     assert (row["state"], row["pieces"], row["left_out"]) == ("no room", 0, 1)
     assert "no room (1 lines left in the ledger)" in str(found)
-    wide = context(*RUN, budget=9_000, files=lambda step: files.cast({"changed_at": pl.Int64})).sections
+    wide = context(*RUN, budget=9_000, files=observed).sections
     assert wide.filter(pl.col("section") == "repository_map")["state"].item() == "present"
 
 
