@@ -1,67 +1,65 @@
-"""The command line: parses arguments, calls the library once, prints. ``ledgerkit --help`` lists the commands."""
+"""The command line: parses arguments, calls the library once, prints. ``ledgerkit --help`` lists the commands.
+
+A command's module is loaded when the command is asked for, so that none waits for what only another one needs.
+"""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
 
 import click
 
 from ledgerkit import __version__
-from ledgerkit.cli.asking import runs_command, search_command, sql_command
-from ledgerkit.cli.auditing import audit_command
-from ledgerkit.cli.caring import (
-    checkpoint_command,
-    compact_command,
-    erase_command,
-    info_command,
-    prove_command,
-    vacuum_command,
-    verify_command,
-)
-from ledgerkit.cli.claiming import claims_command
-from ledgerkit.cli.costing import cost_command
-from ledgerkit.cli.demo import demo_command
-from ledgerkit.cli.drilling import drill_command
-from ledgerkit.cli.evaluating import evaluate_command
-from ledgerkit.cli.exporting import export_command
-from ledgerkit.cli.importing import import_command
-from ledgerkit.cli.projecting import context_command
-from ledgerkit.cli.remembering import memory_command
-from ledgerkit.cli.replaying import replay_command
-from ledgerkit.cli.reporting import report_command
-from ledgerkit.cli.showing import show_command
+
+_COMMANDS: Final = {
+    "import": "importing",
+    "runs": "asking",
+    "show": "showing",
+    "search": "asking",
+    "replay": "replaying",
+    "context": "projecting",
+    "cost": "costing",
+    "sql": "asking",
+    "report": "reporting",
+    "export": "exporting",
+    "audit": "auditing",
+    "claims": "claiming",
+    "evaluate": "evaluating",
+    "memory": "remembering",
+    "verify": "caring",
+    "checkpoint": "caring",
+    "prove": "caring",
+    "erase": "caring",
+    "compact": "caring",
+    "vacuum": "caring",
+    "info": "caring",
+    "drill": "drilling",
+    "demo": "demo",
+}
+"""Commands, in the order of the list, and the modules here that hold ``NAME_command``."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Loads a command's module at its first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"{__name__}.{_COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="ledgerkit")
 def main() -> None:
     """Explore the run histories of AI coding agents.
 
     Start with:  ledgerkit import ~/.claude/projects   then   ledgerkit runs
     """
-
-
-for _command in (
-    import_command,
-    runs_command,
-    show_command,
-    search_command,
-    replay_command,
-    context_command,
-    cost_command,
-    sql_command,
-    report_command,
-    export_command,
-    audit_command,
-    claims_command,
-    evaluate_command,
-    memory_command,
-    verify_command,
-    checkpoint_command,
-    prove_command,
-    erase_command,
-    compact_command,
-    vacuum_command,
-    info_command,
-    drill_command,
-    demo_command,
-):
-    main.add_command(_command)

@@ -95,10 +95,9 @@ def print_costs(
         "unpriced_calls": ("unpriced", _nonzero),
     }
     print_table(_head(costs, limit).iter_rows(named=True), columns, right=[c for c in columns if c not in keys])
-    total = ledger.cost([], **during).row(0, named=True)
-    line = f"Total {format_money(total['cost'])} for {plural(total['calls'], 'call')}"
-    if total["unpriced_calls"]:
-        line += f"; {plural(total['unpriced_calls'], 'call')} without a known cost left out"
+    line = f"Total {format_money(_total(costs['cost']))} for {plural(int(costs['calls'].sum()), 'call')}"
+    if unpriced := int(costs["unpriced_calls"].sum()):
+        line += f"; {plural(unpriced, 'call')} without a known cost left out"
     console().print(line + _shown(costs, limit))
 
 

@@ -18,6 +18,7 @@ import polars.selectors as cs
 
 from ledgerkit import errors, tables
 from ledgerkit.store import views
+from ledgerkit.store.answers import Answers
 from ledgerkit.store.derived import Derived
 from ledgerkit.store.derivedfiles import FOLDER as DERIVED_FOLDER
 from ledgerkit.store.layout import Layout
@@ -88,6 +89,7 @@ class Database:
         self._is_closed = False
         self._connection = _sandboxed(layout)
         self._derived = Derived(layout, self)
+        self._answers = Answers(layout)
         self._kept: tuple[object, dict[str, pl.DataFrame]] = (None, {})
 
     def query(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
@@ -118,13 +120,32 @@ class Database:
     def kept(self, sql: str) -> pl.DataFrame:
         """The answer of one of ledgerkit's own queries; asked again, it is not looked up again before it may differ."""
         with self._store.mutex:
-            self.refresh()
-            if self._kept[0] is not self._shown:
-                self._kept = (self._shown, {})
+            state, file = self._looked_up(sql)
+            if self._kept[0] != state:
+                self._kept = (state, {})
             answers = self._kept[1]
         if sql not in answers:
-            answers[sql] = self._run(sql, None, self.refresh)
+            answer = None if file is None else self._answers.read(file)
+            answers[sql] = self._asked(sql, file) if answer is None else _utc(answer)
         return answers[sql]
+
+    def _looked_up(self, sql: str) -> tuple[object, str | None]:
+        """The newest state, and the file that may hold the answer; none while a journal or the past is looked at."""
+        if self._journals is None:
+            self.refresh()
+            return self._shown, None
+        self._refuse_closed()
+        self._journals.poll()
+        state = (dict(self._store.versions()), self._journals.state)
+        if not self._journals.open_runs.is_empty():
+            return state, None
+        return state, self._answers.name_of(sql, [*self._store.files("history"), *self._store.files("runs")])
+
+    def _asked(self, sql: str, file: str | None) -> pl.DataFrame:
+        answer = self.frame(sql)
+        if file is not None:
+            self._answers.write(file, answer, lambda: self._looked_up(sql)[1] == file)
+        return answer
 
     def state(self) -> object:
         """What the views show now: equal for as long as nothing was written."""
@@ -230,9 +251,12 @@ class Database:
                 self._show()
                 self._shown = state
 
-    def _refresh_sealed(self) -> None:
+    def _refuse_closed(self) -> None:
         if self._is_closed:
             raise errors.QueryError("This ledger was closed. Open it again with ledgerkit.open.")
+
+    def _refresh_sealed(self) -> None:
+        self._refuse_closed()
         with self._store.mutex:
             versions = dict(self._store.versions())
             if versions == self._versions:

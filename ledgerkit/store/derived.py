@@ -8,7 +8,6 @@ it was erased. Whatever else a file holds is never shown, so lost, old, doubled 
 
 from __future__ import annotations
 
-import errno
 import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -18,7 +17,7 @@ import duckdb
 import polars as pl
 
 from ledgerkit import errors
-from ledgerkit.store.derivedfiles import LOCK, STATE, DerivedFiles, remove_all, sizes
+from ledgerkit.store.derivedfiles import LOCK, STATE, DerivedFiles, remove_all, sizes, unwritable
 from ledgerkit.store.extraction import RUN, Extraction, Extractor
 from ledgerkit.store.layout import Layout
 from ledgerkit.store.locking import exclusive
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 MANY_FILES: Final = 16
 """With more files than this, one takes the place of all."""
 _ATTEMPTS: Final = 5
-_NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _MISSING: Final = re.compile(r"Table with name derived_(\w+) does not exist")
 _SEALED_RUNS: Final = f"""
     select h.session_id, h.run_id, sum(byte_count)::bigint as bytes,
@@ -173,7 +171,7 @@ class Derived:
                 try:
                     stack.enter_context(exclusive(self._layout, LOCK))
                 except OSError as error:
-                    if error.errno not in _NOT_WRITABLE:
+                    if not unwritable(error):
                         raise
                     may_write = False
             yield may_write
@@ -210,7 +208,7 @@ def _is_written(files: DerivedFiles, rows: pl.DataFrame, wanted: pl.DataFrame) -
         if files.count() > MANY_FILES:
             files.put_together(wanted)
     except OSError as error:
-        if error.errno not in _NOT_WRITABLE:
+        if not unwritable(error):
             raise
         return False
     return True

@@ -7,6 +7,7 @@ columns, does not count.
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +30,9 @@ STATE: Final = ("session_id", "run_id", "state")
 """A run, and what it held when it was read."""
 _STATES: Final = pl.Schema({**dict.fromkeys((*STATE, "file"), pl.String), "rows": pl.Int64})
 # What pyarrow raises for damaged files is one of the first three.
-_UNREADABLE: Final = (OSError, ValueError, NotImplementedError, pl.exceptions.PolarsError)
+UNREADABLE: Final = (OSError, ValueError, NotImplementedError, pl.exceptions.PolarsError)
+"""What reading a damaged or missing file raises."""
+_NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 
 
 class DerivedFiles:
@@ -55,7 +58,7 @@ class DerivedFiles:
         """What a file says was read; all of it is looked at once, because nothing else says that it is whole."""
         try:
             frame = _read(self.folder / name, self._table)
-        except _UNREADABLE:  # damaged, or taken away in the meantime: its runs are read again
+        except UNREADABLE:  # damaged, or taken away in the meantime: its runs are read again
             return _STATES.to_frame()
         counted = frame.group_by(STATE).agg(
             pl.col("row").count().cast(pl.Int64).alias("rows"), pl.col("row").has_nulls()
@@ -66,7 +69,7 @@ class DerivedFiles:
         """Writes rows, with those that say which runs were read, as one more file. The lock is held."""
         make_folder(self.folder)
         ordered = rows.select(self._table.names).sort("session_id", "run_id", "row", nulls_last=True)
-        _write(self.folder / f"{uuid.uuid4()}.parquet", ordered)
+        write_file(self.folder / f"{uuid.uuid4()}.parquet", ordered)
 
     def count(self) -> int:
         """How many files there are."""
@@ -99,18 +102,22 @@ def _read(path: Path, table: Table) -> pl.DataFrame:
     return frame.select(table.names)
 
 
-def _write(target: Path, rows: pl.DataFrame) -> None:
+def write_file(target: Path, rows: pl.DataFrame) -> None:
     """Writes a file so that it is there whole or not at all."""
     staged = target.with_suffix(".new")
     texts = [name for name, kind in rows.schema.items() if kind == pl.String]
+    ranges = [name for name in STATE if name in rows.columns]
     with staged.open("wb") as file:
-        write_parquet(
-            rows, file, row_group_rows=ROW_GROUP_ROWS, dictionaries=texts, statistics=STATE, blooms={}
-        )  # fmt: skip
+        write_parquet(rows, file, row_group_rows=ROW_GROUP_ROWS, dictionaries=texts, statistics=ranges, blooms={})
         file.flush()
         os.fsync(file.fileno())
     staged.replace(target)
     sync_folders([target.parent])
+
+
+def unwritable(error: OSError) -> bool:
+    """Whether an error says that nothing can be written here."""
+    return error.errno in _NOT_WRITABLE
 
 
 def forget_sessions(layout: Layout, sessions: Sequence[str]) -> int:
@@ -125,13 +132,13 @@ def forget_sessions(layout: Layout, sessions: Sequence[str]) -> int:
     for path in _all_files(layout):
         try:
             rows = pl.concat(read_batches(path, ROW_GROUP_ROWS)) if path.suffix == ".parquet" else None
-        except _UNREADABLE:
+        except UNREADABLE:
             rows = None
         others = None if rows is None else rows.filter(~pl.col("session_id").is_in(list(sessions)))
         if rows is not None and others is not None and others.height == rows.height:
             continue
         if others is not None and others.height:
-            _write(path.with_name(f"{uuid.uuid4()}.parquet"), others)
+            write_file(path.with_name(f"{uuid.uuid4()}.parquet"), others)
         _remove([path])
         hit += 1
     return hit

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # What was said comes before what is noted: settings that are repeated word for word look like copies anywhere.
-_ORIGINS: Final = """
+ORIGINS: Final = """
     with named as (
         select session_id, run_id, parent_run_id as parent from latest_runs
         where parent_run_id is not null and forked_at is null
@@ -62,4 +62,4 @@ def fill_origins(connection: duckdb.DuckDBPyConnection) -> None:
         connection: It has the views of history and runs, and ``shared_records``.
     """
     is_named = connection.execute(_NAMED).fetchone() is not None
-    connection.execute(f"create or replace table origins as {_ORIGINS if is_named else _NONE}")
+    connection.execute(f"create or replace table origins as {ORIGINS if is_named else _NONE}")
