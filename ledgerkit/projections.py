@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _APPROVED: Final = "approved"
 _KEPT_RUNS: Final = 4
+_KEPT_STEPS: Final = 4
+T = TypeVar("T")
 _SAID: Final = (
     "message_id", "part_index", "text", "lines", "data", "tool_call_id", "status", "path", "content_type",
     "artifact_refs", "part_visibility",
@@ -94,7 +96,7 @@ class LedgerProjections:
         from ledgerkit.tokens import TokenCounter
 
         session_id, run_id = self._resolve(run)
-        material = self._material(session_id, run_id)
+        material = self._context_material(session_id, run_id)
         shares = TokenBudget(context_window=budget) if isinstance(budget, int) else budget
         projector = ContextProjector(
             strategy if strategy is not None else AsRecorded(),
@@ -109,7 +111,7 @@ class LedgerProjections:
             context.payload(provider)
         return context
 
-    def _material(self, session_id: str, run_id: str) -> Material:
+    def _context_material(self, session_id: str, run_id: str) -> Material:
         """What a run's contexts are made of; kept for the last runs that were asked for, while nothing is written."""
         from ledgerkit.projection.projector import Material
 
@@ -129,17 +131,24 @@ class LedgerProjections:
             run_id,
             frames,
             contents.select(*_SAID),
-            permissions=lambda step: _permissions(
-                contents.filter(pl.col("visible_from") <= step), at if isinstance(at, datetime) else None
+            permissions=_of_last_steps(
+                lambda step: _permissions(
+                    contents.filter(pl.col("visible_from") <= step), at if isinstance(at, datetime) else None
+                )
             ),
-            memory=lambda step: _memory(record(), step),
-            files=lambda step: _files(record(), step),
+            memory=_of_last_steps(lambda step: _memory(record(), step)),
+            files=_of_last_steps(lambda step: _files(record(), step)),
             summaries=lambda step, tokens: _summary(record(), step, tokens),
         )
         while len(self._context_materials) >= _KEPT_RUNS:
             del self._context_materials[next(iter(self._context_materials))]
         self._context_materials[key] = material
         return material
+
+
+def _of_last_steps(made: Callable[[int], T]) -> Callable[[int], T]:
+    """The same, kept for the steps that were asked for last: one step is looked at under many strategies."""
+    return lru_cache(_KEPT_STEPS)(made)
 
 
 def _recorded_profile(parts: pl.DataFrame) -> PermissionProfile | None:

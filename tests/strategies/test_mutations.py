@@ -2,133 +2,43 @@
 
 from __future__ import annotations
 
-import ast
-import copy
+import os
+import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from types import ModuleType
-from typing import Any
 
 import pytest
 
-from ledgerkit.strategies import attribution, caching, clearing_walk, eviction, observations, prefixes, ranges
-from ledgerkit.strategies import summary_walk as summaries
-from tests.strategies.drawn import drawn_frames
-from tests.strategies.test_naive import CACHES, check
+from tests.strategies.mutant import MUTATED, SECONDS, points
 
-MUTATED: dict[ModuleType, tuple[str, ...]] = {
-    prefixes: ("full", "polling", "clear", "random", "sections"),
-    attribution: ("full", "polling", "clear", "random"),
-    ranges: ("random", "sections"),
-    caching: ("full", "polling"),
-    eviction: ("window", "random", "sections", "last | window"),
-    observations: ("last", "polling"),
-    clearing_walk: ("clear", "clear to target", "last | clear"),
-    summaries: ("summary", "last | summary"),
-}
 SAMPLED = 60
 KILLED = 0.8
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-class _Swap(ast.NodeTransformer):
-    """Changes the n-th comparison, sum or small number of a module."""
-
-    def __init__(self, chosen: int) -> None:
-        self.chosen, self.count, self.what = chosen, 0, ""
-
-    def _is_chosen(self, node: ast.AST) -> bool:
-        self.count += 1
-        if self.count - 1 == self.chosen:
-            self.what = f"line {getattr(node, 'lineno', '?')}: {ast.unparse(node)}"
-            return True
-        return False
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        pairs = ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq))
-        swaps: dict[type, type] = {one: other for a, b in pairs for one, other in ((a, b), (b, a))}
-        if type(node.ops[0]) in swaps and self._is_chosen(node):
-            node.ops = [swaps[type(node.ops[0])](), *node.ops[1:]]
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        swaps: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
-        if type(node.op) in swaps and self._is_chosen(node):
-            node.op = swaps[type(node.op)]()
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.generic_visit(node)
-        swaps: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
-        if type(node.op) in swaps and self._is_chosen(node):
-            node.op = swaps[type(node.op)]()
-        return node
-
-
-def _points(module: ModuleType) -> int:
-    counter = _Swap(-1)
-    counter.visit(_tree(module))
-    return counter.count
-
-
-def _tree(module: ModuleType) -> ast.Module:
-    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):  # types are no formulas
-            node.returns = None
-            for argument in [*node.args.args, *node.args.kwonlyargs]:
-                argument.annotation = None
-    return tree
-
-
-@contextmanager
-def _mutated(module: ModuleType, chosen: int) -> Generator[str]:
-    """A module with one change, wherever its functions were imported."""
-    swap = _Swap(chosen)
-    tree = ast.fix_missing_locations(swap.visit(copy.deepcopy(_tree(module))))
-    before = dict(vars(module))
-    fresh: dict[str, Any] = {k: v for k, v in before.items() if k.startswith("__")}
-    exec(compile(tree, str(module.__file__), "exec"), fresh)  # noqa: S102
-    users = [one for name, one in sys.modules.items() if name.startswith("ledgerkit.strategies")]
-    replaced = [
-        (user, name, value, fresh[name])
-        for user in users
-        for name, value in list(vars(user).items())
-        if name in before
-        and value is before[name]
-        and name in fresh
-        and callable(value)
-        and value.__module__ == module.__name__
-    ]
+def tried(module: str, chosen: int) -> tuple[str, bool]:
+    """What was changed, and whether it was noticed."""
+    command = [sys.executable, "-m", "tests.strategies.mutant", module, str(chosen)]
     try:
-        for user, name, _, new in replaced:
-            setattr(user, name, new)
-        yield f"{module.__name__} {swap.what}"
-    finally:
-        for user, name, old, _ in replaced:
-            setattr(user, name, old)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=5 * SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"{module} {chosen}", True
+    return f"{module} {done.stdout.strip() or chosen}", done.returncode != 0
+
+
+def test_without_a_change_nothing_is_noticed() -> None:
+    assert not tried(next(iter(MUTATED)).__name__, -1)[1]
 
 
 @pytest.mark.slow
-def test_a_changed_formula_is_caught() -> None:
-    points = [(module, n) for module in MUTATED for n in range(_points(module))]
-    chosen = Random(1).sample(points, min(SAMPLED, len(points)))
-    survived = [what for what, is_caught in (_try(module, n) for module, n in chosen) if not is_caught]
-    figures = f"{len(chosen) - len(survived)} of {len(chosen)} changes caught ({len(points)} possible)"
-    assert len(survived) <= (1 - KILLED) * len(chosen), "\n".join([figures, *survived])
-
-
-def _try(module: ModuleType, chosen: int) -> tuple[str, bool]:
-    frames = [drawn_frames(seed, 30, most_steps=18) for seed in (1, 2)]
-    with _mutated(module, chosen) as what:
-        try:
-            for name in MUTATED[module]:
-                for runs, cache in zip(frames, ("openai", "anthropic"), strict=True):
-                    check(runs, name, CACHES[cache])
-        except Exception:  # an error is a catch like a wrong figure
-            return what, True
-    return what, False
+def test_a_changed_formula_is_noticed() -> None:
+    possible = [(module.__name__, n) for module in MUTATED for n in range(points(module))]
+    modules, numbers = zip(*Random(1).sample(possible, min(SAMPLED, len(possible))), strict=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(tried, modules, numbers))
+    survived = [what for what, noticed in found if not noticed]
+    figures = f"{len(found) - len(survived)} of {len(found)} changes noticed ({len(possible)} possible)"
+    sys.stdout.write("\n".join([figures, *survived, ""]))
+    assert len(survived) <= (1 - KILLED) * len(found), "\n".join([figures, *survived])
