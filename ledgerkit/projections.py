@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import polars as pl
 
-from ledgerkit.errors import ProtocolError
+from ledgerkit.errors import LedgerError, ProtocolError
 from ledgerkit.safety.gate import check_output
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
     from ledgerkit.memory.working import RunRecord
-    from ledgerkit.projection import Context, Supplied
+    from ledgerkit.projection import Context, ContextSetup, Supplied
     from ledgerkit.projection.projector import Material
     from ledgerkit.protocol.budget import TokenBudget
     from ledgerkit.protocol.capabilities import ProviderInterface
@@ -28,6 +29,11 @@ _APPROVED: Final = "approved"
 _KEPT_RUNS: Final = 4
 _KEPT_STEPS: Final = 4
 T = TypeVar("T")
+_SETUPS: Final = """
+    select run_id, data from parts where list_contains($runs, run_id) and kind = 'SYSTEM_INSTRUCTION'
+        and part_trust_level = 'PLATFORM_TRUSTED' and contains(data, '"agent setup"')
+    order by run_id, sequence_no, part_index
+"""
 _SAID: Final = (
     "message_id", "part_index", "text", "lines", "data", "tool_call_id", "status", "path", "content_type",
     "artifact_refs", "part_visibility",
@@ -111,6 +117,32 @@ class LedgerProjections:
             context.payload(provider)
         return context
 
+    def recorded_context(self, run: str, step: int) -> Context:
+        """The context that a recorded run had at a step, projected again from the ledger alone.
+
+        For runs of an agent that records what its contexts are projected with, as ledgerkit's own does. The digest
+        is the ``request_digest`` in the metadata of the step's answer, if the ledger still says what it said.
+
+        Args:
+            run: Id of the run.
+            step: The step.
+
+        Raises:
+            UnknownNameError: If no run or more than one fits, or it has no such step.
+            LedgerError: If the run does not hold its set-up.
+        """
+        _, run_id = self._resolve(run)
+        setup = self._recorded_setups([run_id]).get(run_id)
+        if setup is None:
+            raise LedgerError(f"The run {run_id!r} does not hold what its contexts were projected with.")
+        return self.project(run_id, step, *setup.arguments, supplied=setup.supplied)
+
+    def _recorded_setups(self, runs: Sequence[str]) -> Mapping[str, ContextSetup]:
+        """What the contexts of runs were projected with, by run, of those that say."""
+        said = self._storage.database.frame(_SETUPS, {"runs": list(runs)})
+        found = {run: _recorded_setup(data) for run, data in said.iter_rows()}
+        return {run: setup for run, setup in found.items() if setup is not None}
+
     def _context_material(self, session_id: str, run_id: str) -> Material:
         """What a run's contexts are made of; kept for the last runs that were asked for, while nothing is written."""
         from ledgerkit.projection.projector import Material
@@ -167,6 +199,19 @@ def _recorded_profile(parts: pl.DataFrame) -> PermissionProfile | None:
         except ProtocolError:
             continue
     return None
+
+
+def _recorded_setup(text: str) -> ContextSetup | None:
+    """A set-up from the data of a part; ``None`` if it is none."""
+    from ledgerkit.projection.recorded import NOTE, ContextSetup
+
+    data = json.loads(text)
+    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("note") != NOTE:
+        return None
+    try:
+        return ContextSetup.of_data(cast("dict[str, Any]", data))
+    except (ProtocolError, KeyError, ValueError, TypeError, AttributeError):  # another program's data of that name
+        return None
 
 
 def _approved_tools(parts: pl.DataFrame, at: datetime | None) -> frozenset[str]:

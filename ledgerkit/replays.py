@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from ledgerkit.errors import ContextError, ProtocolError
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
+    from ledgerkit.projection import Context, ContextSetup, Supplied
+    from ledgerkit.protocol.budget import TokenBudget
     from ledgerkit.replay.divergence import Divergence
     from ledgerkit.strategies import RunFrames, Strategy
 
@@ -31,9 +34,15 @@ _FORMATS: Final = "select run_id, any_value(source_format) as source_format from
 _PARTS: Final = """
     select * from parts where session_id = $session_id and run_id = $run_id order by sequence_no, part_index
 """
-_NO_DIGESTS: Final = pl.DataFrame(
-    schema={"run_id": pl.String(), "step": pl.Int32(), "recorded": pl.String(), "rebuilt": pl.String()}
+_RECORDED: Final = """
+    select run_id, step, metadata->>'$.request_digest' as recorded from messages
+    where list_contains($runs, run_id) and step is not null and contains(metadata, '"request_digest"')
+    order by run_id, step
+"""
+_DIGESTS: Final = pl.Schema(
+    {"run_id": pl.String(), "step": pl.Int32(), "recorded": pl.String(), "rebuilt": pl.String()}
 )
+_NOT_REBUILT: Final = ""
 
 
 class LedgerReplays:
@@ -46,6 +55,17 @@ class LedgerReplays:
         def frame_batches(  # noqa: D102
             self, runs: Collection[str] | None = None, *, parts: int = 300_000
         ) -> Iterator[RunFrames]: ...
+        def project(  # noqa: D102
+            self,
+            run: str,
+            step: int | None = None,
+            strategy: Strategy | None = None,
+            budget: TokenBudget | int | None = None,
+            *,
+            supplied: Supplied | None = None,
+            allow: Collection[str] = (),
+        ) -> Context: ...
+        def _recorded_setups(self, runs: Sequence[str]) -> Mapping[str, ContextSetup]: ...
         def _resolve(self, given: str) -> tuple[str, str]: ...
 
     def verify_replay(self, runs: Collection[str] | None = None) -> pl.DataFrame:
@@ -89,8 +109,26 @@ class LedgerReplays:
                 .select(*FACTS)
             )
             measures = measure(frames, project(frames, AsRecorded()))
-            tables.append(verify(measures, self._storage.database.frame(_CALLS, ids), facts, _NO_DIGESTS))
+            calls = self._storage.database.frame(_CALLS, ids)
+            tables.append(verify(measures, calls, facts, self._digests(ids["runs"])))
         return pl.concat(tables).sort("session_id", "run_id", "step")
+
+    def _digests(self, runs: list[str]) -> pl.DataFrame:
+        """Digests of requests as recorded, and of the same requests rebuilt from the ledger alone."""
+        recorded = self._storage.database.frame(_RECORDED, {"runs": runs})
+        setups = self._recorded_setups(recorded["run_id"].unique().to_list())
+        rows = [
+            (run, step, digest, self._rebuilt_digest(run, step, setups[run]))
+            for run, step, digest in recorded.iter_rows()
+            if run in setups
+        ]
+        return pl.DataFrame(rows, schema=_DIGESTS, orient="row").unique(["run_id", "step"], keep="last")
+
+    def _rebuilt_digest(self, run: str, step: int, setup: ContextSetup) -> str:
+        try:
+            return self.project(run, step, *setup.arguments, supplied=setup.supplied, allow="all").digest
+        except (ContextError, ProtocolError):
+            return _NOT_REBUILT
 
     def replay_fidelity(self, runs: Collection[str] | None = None) -> pl.DataFrame:
         """The same by log format: steps by fidelity, percentiles of the differences (``replay.fidelity.by_format``).

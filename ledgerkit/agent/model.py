@@ -13,6 +13,7 @@ from ledgerkit.agent.clock import SeededIds, SimulatedClock
 from ledgerkit.agent.exchange import Request, Response, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from ledgerkit.agent.usage import PromptCache
 from ledgerkit.errors import LedgerkitError
+from ledgerkit.errors import ModelUnavailableError as ModelUnavailableError
 from ledgerkit.protocol.usage import Usage
 
 LOST_RESULT = "[Tool result missing due to internal error]"
@@ -31,18 +32,6 @@ class Model(Protocol):
             ModelUnavailableError: If the call failed and may be tried again.
         """
         ...
-
-
-class ModelUnavailableError(LedgerkitError):
-    """A model call that failed and may be tried again.
-
-    Attributes:
-        status: HTTP status.
-    """
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class ScriptEndedError(LedgerkitError):

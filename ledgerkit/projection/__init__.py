@@ -4,6 +4,7 @@ from ledgerkit.projection.account import ACCOUNT, QUESTIONS, Left
 from ledgerkit.projection.context import Context
 from ledgerkit.projection.pieces import Form, Piece
 from ledgerkit.projection.projector import ContextProjector, Material
+from ledgerkit.projection.recorded import ContextSetup
 from ledgerkit.projection.supplied import Supplied
 from ledgerkit.projection.tools import ToolReason
 
@@ -12,6 +13,7 @@ __all__ = [
     "QUESTIONS",
     "Context",
     "ContextProjector",
+    "ContextSetup",
     "Form",
     "Left",
     "Material",

@@ -121,7 +121,7 @@ def test_an_answer_in_another_form_is_refused(endpoint: Endpoint, body: bytes) -
 
 
 def test_an_answer_without_end_is_cut_off(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledgerkit.agent.live.http.MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr("ledgerkit.providers.http.MAX_ANSWER_BYTES", 1000)
     endpoint.answers.append((200, b"x" * 5000))
     with pytest.raises(ModelUnavailableError, match="longer than"):
         HttpModel(endpoint.url, "m").ask(REQUEST)

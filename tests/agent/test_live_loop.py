@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 import ledgerkit as lk
-from ledgerkit.agent.live import Ending, Limits, ScriptedModel, Tool, ToolOutcome, nobody, recorded_context
+from ledgerkit.agent.live import Ending, Limits, ScriptedModel, Tool, ToolOutcome, nobody
 from ledgerkit.agent.model import ModelUnavailableError
 from ledgerkit.projection import Form
 from ledgerkit.protocol.contracts import PermissionProfile, SpendingLimits, TaskContract
@@ -47,7 +47,29 @@ def test_a_run_is_recorded_in_the_order_that_a_crash_can_bear(case: Case) -> Non
     read = next(m for m in case.messages("FILE_OBSERVATION"))
     assert read.trust_level is lk.TrustLevel.REPOSITORY_UNTRUSTED
     last = case.messages("ASSISTANT_RESPONSE")[-1]
-    assert recorded_context(case.ledger, RUN, 4).digest == last.metadata["request_digest"]
+    assert case.ledger.recorded_context(RUN, 4).digest == last.metadata["request_digest"]
+    replayed = case.ledger.verify_replay([RUN])
+    assert replayed["fidelity"].to_list() == ["exact"] * 5
+    assert replayed["reason"].null_count() == 5
+
+
+def test_a_request_that_cannot_be_rebuilt_as_recorded_is_not_called_exact(case: Case) -> None:
+    case.run()
+    answers = case.messages("ASSISTANT_RESPONSE")
+    case.ledger.erase(case.messages("FILE_OBSERVATION")[0].message_id, reason="a credential")
+    with lk.open(case.ledger.path) as again:
+        found = again.verify_replay([RUN])
+    assert found.height == len(answers)
+    assert "differs_from_recorded" in found["reason"].to_list()
+    assert found.row(0, named=True)["fidelity"] == "exact"
+
+
+def test_a_run_that_does_not_say_what_it_was_projected_with_is_no_recorded_context(ledger: lk.Ledger) -> None:
+    said = {"type": "text", "text": "Hi.", "trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
+    command = {"session_id": "s", "run_id": "r", "kind": "USER_TASK", "actor": "user", "parts": [said]}
+    ledger.append(lk.AppendMessageCommand.model_validate(command))
+    with pytest.raises(lk.LedgerError, match="does not hold"):
+        ledger.recorded_context("r", 0)
 
 
 @pytest.mark.slow
@@ -56,7 +78,7 @@ def test_every_context_can_be_projected_again_from_the_ledger_alone(case: Case) 
     assert case.run(budget=16_000).ending is Ending.FINISHED
     for answer in case.messages("ASSISTANT_RESPONSE"):
         assert answer.step is not None
-        context = recorded_context(case.ledger, RUN, answer.step)
+        context = case.ledger.recorded_context(RUN, answer.step)
         assert (context.digest, context.tokens) == (
             answer.metadata["request_digest"],
             answer.metadata["context_tokens"],
@@ -87,7 +109,7 @@ def test_sentences_drive_nothing_and_the_next_context_says_so(case: Case) -> Non
               if isinstance(part, ErrorPart)]  # fmt: skip
     assert errors == [(0, "malformed_answer"), (1, "malformed_answer"), (2, "tool_not_allowed")]
     for step in range(4):
-        context = recorded_context(case.ledger, RUN, step)
+        context = case.ledger.recorded_context(RUN, step)
         hints = [piece.text.text for piece in context.pieces if piece.boundary is not None and piece.form is Form.TEXT]
         told = [ActionRefusal(RefusalReason(category), "").retry_hint for at, category in errors if at == step - 1]
         assert [hint for hint in hints if hint in HINTS] == told
@@ -126,7 +148,7 @@ def test_a_call_that_was_denied_is_not_made_and_the_model_is_told(case: Case) ->
     statuses = case.ledger.run(RUN).tool_calls()["status"].to_list()
     assert statuses == ["CANCELLED", "CANCELLED"]
     assert len(case.messages("APPROVAL_REQUEST")) == 1  # what was denied stays denied, unasked
-    assert "Not permitted" in recorded_context(case.ledger, RUN, 1).to_json()
+    assert "Not permitted" in case.ledger.recorded_context(RUN, 1).to_json()
 
 
 @pytest.mark.slow
@@ -137,7 +159,7 @@ def test_a_model_may_ask_first_and_the_answer_counts_for_the_call_that_follows(c
     case.model = ScriptedModel([asks, call("ship", parcel="part-c"), finish()])
     assert case.run().ending is Ending.FINISHED
     assert [request.reason for request in person.asked] == ["It costs money."]
-    assert "Approved" in recorded_context(case.ledger, RUN, 1).to_json()
+    assert "Approved" in case.ledger.recorded_context(RUN, 1).to_json()
 
 
 REFUSED: Final = (
@@ -208,7 +230,7 @@ def test_long_output_stands_in_an_artifact_and_its_errors_in_the_summary(case: C
     whole, _, label = case.ledger.artifact(row["artifact_refs"][0])
     assert whole.count(b"noise line") == 6000
     assert label.is_projectable
-    context = recorded_context(case.ledger, RUN, 1)
+    context = case.ledger.recorded_context(RUN, 1)
     assert context.tokens < 6_000
     assert "characters left out" in context.to_json()
 
@@ -218,7 +240,7 @@ def test_what_the_contract_wants_checked_is_checked_before_the_run_may_end(case:
     assert case.run().ending is Ending.FINISHED
     verdicts = case.ledger.run(RUN).verifier_results().filter(source="recorded")["verdict"].to_list()
     assert verdicts == ["failed", "passed", "passed"]
-    assert "Check 'shipped': failed" in recorded_context(case.ledger, RUN, 1).to_json()
+    assert "Check 'shipped': failed" in case.ledger.recorded_context(RUN, 1).to_json()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import polars as pl
 
 from ledgerkit.agent.drills.report import Drill, Point
 from ledgerkit.agent.drills.scene import RUN, Scene, call, ends
-from ledgerkit.agent.live import Ending, Tool, ToolOutcome, Workspace, recorded_context, standard_tools
+from ledgerkit.agent.live import Ending, Tool, ToolOutcome, Workspace, standard_tools
 from ledgerkit.projection import Context
 from ledgerkit.protocol.capabilities import ProviderInterface
 from ledgerkit.protocol.vocabulary import TrustLevel
@@ -33,7 +33,7 @@ def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the 
     tools = [_trusting(tool) if broken and tool.name == "read_file" else tool for tool in standard_tools()]
     with scene.ledger() as ledger:
         end = scene.run(ledger, "Read NOTES.md and say what it is about.", script, tools=tools)
-        context = recorded_context(ledger, RUN, 1)
+        context = ledger.recorded_context(RUN, 1)
         parts = ledger.run(RUN).parts()
         read = parts.filter(pl.col("kind") == "FILE_OBSERVATION")
         trust = read["part_trust_level"].to_list()
@@ -53,7 +53,7 @@ def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the 
             f"{'Inside' if bounded else 'Not inside'} a boundary that says untrusted; the tag in the file "
             f"{'was made harmless' if context.neutralised.height else 'was left as it is'}.",
             bounded and context.neutralised.height > 0,
-            "recorded_context(ledger, run_id, 1)",
+            "ledger.recorded_context(run_id, 1)",
         ),
         Point(
             "What it says gains no authority, even where the model obeys.",

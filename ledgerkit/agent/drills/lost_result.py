@@ -12,7 +12,7 @@ from typing import Final
 from ledgerkit.agent.drills.dying import DEPLOYED, SCRIPT, deploying_tool
 from ledgerkit.agent.drills.report import Drill, Point
 from ledgerkit.agent.drills.scene import RUN, SESSION, Scene
-from ledgerkit.agent.live import ScriptedModel, decide, recorded_context, resume_agent
+from ledgerkit.agent.live import ScriptedModel, decide, resume_agent
 from ledgerkit.errors import LedgerkitError
 from ledgerkit.ledger import Ledger
 from ledgerkit.protocol.contracts import ApprovalDecision, ApprovalRequest
@@ -75,7 +75,7 @@ def carry_out(folder: Path, broken: bool) -> list[Point]:  # noqa: FBT001 - the 
             "A replay rebuilds the contexts.",
             f"{exact} of {checked} contexts are those that the agent sent, byte for byte.",
             checked == len(SCRIPT) == exact,
-            'recorded_context(ledger, run_id, step).digest == answer.metadata["request_digest"]',
+            'ledger.recorded_context(run_id, step).digest == answer.metadata["request_digest"]',
         ),
         Point(
             "An idempotency key keeps a destructive call from being doubled.",
@@ -91,7 +91,7 @@ def _replayed(ledger: Ledger) -> tuple[int, int]:
     """How many answers there are, and of how many the context is the same now as it was then."""
     answers = [m for m in ledger.list_messages(SESSION, RUN) if "request_digest" in m.metadata]
     same = [
-        recorded_context(ledger, RUN, message.step or 0).digest == message.metadata["request_digest"]
+        ledger.recorded_context(RUN, message.step or 0).digest == message.metadata["request_digest"]
         for message in answers
     ]
     return len(answers), sum(same)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ledgerkit.agent.live.ending import AgentEnd, Approve, Ending
-from ledgerkit.agent.live.http import HttpModel
 from ledgerkit.agent.live.loop import nobody, resume_agent, run_agent
 from ledgerkit.agent.live.models import Model, ScriptedModel
 from ledgerkit.agent.live.permitting import decide
-from ledgerkit.agent.live.setup import Limits, recorded_context
+from ledgerkit.agent.live.setup import Limits
 from ledgerkit.agent.live.tools import Tool, ToolOutcome
 from ledgerkit.agent.live.toolset import standard_tools
 from ledgerkit.agent.workspace import Workspace
+from ledgerkit.providers.http import HttpModel
 
 __all__ = [
     "AgentEnd",
@@ -25,7 +25,6 @@ __all__ = [
     "Workspace",
     "decide",
     "nobody",
-    "recorded_context",
     "resume_agent",
     "run_agent",
     "standard_tools",

@@ -17,6 +17,7 @@ from ledgerkit.agent.live.setup import PLATFORM_POLICY, Setup
 from ledgerkit.agent.live.tools import ToolOutcome
 from ledgerkit.agent.patches import hunks, unified_diff
 from ledgerkit.projection import Context
+from ledgerkit.projection.recorded import DIGEST
 from ledgerkit.projection.written import profile_section, task_section
 from ledgerkit.protocol.contracts import ApprovalDecision, ApprovalOutcome, ApprovalRequest
 from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand
@@ -137,7 +138,7 @@ class Words:
             data |= {"arguments_hash": arguments_hash(dict(action.tool_arguments or {}))}
         parts.append(JsonPart(data=data, trust_level=TrustLevel.MODEL_GENERATED, visibility=_AUDIT))
         metadata: dict[str, JsonValue] = {
-            "request_digest": context.digest,
+            DIGEST: context.digest,
             "context_tokens": context.tokens,
             "strategy": context.strategy,
             "stop": answer.stop.value,

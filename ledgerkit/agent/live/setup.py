@@ -6,8 +6,7 @@ tools and limits. A context can be projected again from the ledger alone, in any
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -16,16 +15,12 @@ from pydantic import JsonValue
 from ledgerkit.agent.live.tools import Tool
 from ledgerkit.errors import LedgerError
 from ledgerkit.ledger import Ledger
-from ledgerkit.projection import Context, Supplied
-from ledgerkit.protocol.budget import TokenBudget
-from ledgerkit.protocol.contracts import PermissionProfile, RiskClass, TaskContract
+from ledgerkit.projection import Context, ContextSetup
+from ledgerkit.projection.recorded import NOTE, canonical_tool
+from ledgerkit.protocol.contracts import PermissionProfile, TaskContract
 from ledgerkit.protocol.messages import AgentMessage
 from ledgerkit.protocol.refusals import parse
-from ledgerkit.protocol.requests import ToolDefinition
-from ledgerkit.protocol.responses import NEXT_ACTION_CONTRACT
-from ledgerkit.protocol.toolcalls import canonical_json
 from ledgerkit.protocol.vocabulary import MessageKind
-from ledgerkit.strategies import parse_strategy
 
 PLATFORM_POLICY: Final = (
     "You are a coding agent that works on one workspace with the tools you are given. Change files only inside the "
@@ -33,9 +28,6 @@ PLATFORM_POLICY: Final = (
     "Do not print, copy or send secrets. Claim that checks pass only if you saw them pass after your last change. "
     "Call one tool at a time. Where a call's outcome is unknown, look before you do it again."
 )
-DEFAULT_STRATEGY: Final = "HeadTail"
-NOTE: Final = "agent setup"
-"""What the data of the message that holds the set-up says of itself in ``note``."""
 
 
 @dataclass(frozen=True)
@@ -55,52 +47,28 @@ class Limits:
     tool_seconds: float = 120.0
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What a run is set up with.
+@dataclass(frozen=True, kw_only=True)
+class Setup(ContextSetup):
+    """What a run is set up with: what its contexts are projected with, and how it works.
 
     Attributes:
-        model: Name of the model.
         profile: What the agent may do.
         task: What it is to do.
-        tools: What the model is told of its tools.
-        risks: Greatest harm of each tool.
         limits: How far it may go.
-        strategy: What stands where in a context, as ``strategies.parse_strategy`` reads it.
-        budget: Tokens of the window, divided as usual; without one the conversation stands in its own order.
     """
 
-    model: str
     profile: PermissionProfile
     task: TaskContract
-    tools: tuple[ToolDefinition, ...]
-    risks: Mapping[str, RiskClass]
     limits: Limits = Limits()
-    strategy: str = DEFAULT_STRATEGY
-    budget: int | None = None
 
     def as_data(self) -> dict[str, JsonValue]:
         """As a message keeps it; profile and task have messages of their own."""
-        return {
-            "note": NOTE,
-            "model": self.model,
-            "tools": [tool.model_dump(mode="json") for tool in self.tools],
-            "risks": {name: risk.value for name, risk in sorted(self.risks.items())},
-            "limits": {name: getattr(self.limits, name) for name in Limits.__dataclass_fields__},
-            "strategy": self.strategy,
-            "budget": self.budget,
-        }
+        limits: JsonValue = {name: getattr(self.limits, name) for name in Limits.__dataclass_fields__}
+        return super().as_data() | {"limits": limits}
 
     def context(self, ledger: Ledger, run_id: str, step: int) -> Context:
         """The context of a step, from the ledger."""
-        supplied = Supplied(
-            tools=self.tools,
-            tool_risks=dict(self.risks),
-            response_contract=NEXT_ACTION_CONTRACT,
-            model=self.model,
-        )
-        budget = None if self.budget is None else TokenBudget(context_window=self.budget)
-        return ledger.project(run_id, step, parse_strategy(self.strategy), budget, supplied=supplied)
+        return ledger.project(run_id, step, *self.arguments, supplied=self.supplied)
 
 
 def setup_of(
@@ -111,14 +79,9 @@ def setup_of(
     **settings: Any,  # noqa: ANN401
 ) -> Setup:
     """A set-up from the tools that will be used."""
-    definitions = tuple(_canonical(tool.definition) for tool in tools)
+    definitions = tuple(canonical_tool(tool.definition) for tool in tools)
     risks = {tool.name: tool.risk for tool in sorted(tools, key=lambda tool: tool.name)}
-    return Setup(model, profile, task, definitions, risks, **settings)
-
-
-def _canonical(tool: ToolDefinition) -> ToolDefinition:
-    """A definition whose schema has its keys in the order that it has when it comes back from the ledger."""
-    return tool.model_copy(update={"parameters": json.loads(canonical_json(tool.parameters))})
+    return Setup(model=model, profile=profile, task=task, tools=definitions, risks=risks, **settings)
 
 
 def recorded_setup(messages: Sequence[AgentMessage]) -> Setup:
@@ -131,34 +94,12 @@ def recorded_setup(messages: Sequence[AgentMessage]) -> Setup:
     if NOTE not in found or "profile" not in found or "task" not in found:
         raise LedgerError("The run holds no set-up of this agent, so it cannot be taken up. Start it with run_agent.")
     data: dict[str, Any] = found[NOTE]
-    return Setup(
-        data["model"],
-        parse(PermissionProfile, found["profile"]),
-        parse(TaskContract, found["task"]),
-        tuple(_canonical(parse(ToolDefinition, tool)) for tool in data["tools"]),
-        {name: RiskClass(risk) for name, risk in sorted(data["risks"].items())},
-        Limits(**data["limits"]),
-        data["strategy"],
-        data["budget"],
+    return Setup.of_data(
+        data,
+        profile=parse(PermissionProfile, found["profile"]),
+        task=parse(TaskContract, found["task"]),
+        limits=Limits(**data["limits"]),
     )
-
-
-def recorded_context(ledger: Ledger, run: str, step: int) -> Context:
-    """The context that a run of this agent had at a step, projected again from the ledger alone.
-
-    Its digest is the ``request_digest`` in the metadata of the step's answer, if the ledger still says what it said.
-
-    Args:
-        ledger: The ledger.
-        run: Id of the run.
-        step: The step.
-
-    Raises:
-        UnknownNameError: If no run or more than one fits, or it has no such step.
-        LedgerError: If this agent did not record it.
-    """
-    chosen = ledger.run(run)
-    return recorded_setup(chosen.messages()).context(ledger, chosen.run_id, step)
 
 
 def _notes(message: AgentMessage) -> list[tuple[str, Any]]:

@@ -1,5 +1,7 @@
 """Any server behind a known interface: an OpenAI-compatible endpoint, a local server, a provider.
 
+Needs nothing but the standard library.
+
 The rule: the key goes into a header and nowhere else: no error, no message and no repr holds it.
 """
 
@@ -13,11 +15,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from ledgerkit.agent.model import ModelUnavailableError
-from ledgerkit.errors import ConfigurationError
+from ledgerkit.errors import ConfigurationError, ModelUnavailableError
 from ledgerkit.protocol.capabilities import ProviderInterface
 from ledgerkit.protocol.requests import LlmRequest
-from ledgerkit.providers import Answer, map_request, read_answer
+from ledgerkit.providers.answers import Answer, read_answer
+from ledgerkit.providers.mapping import map_request
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 _SHOWN: Final = 300
@@ -72,6 +74,15 @@ class HttpModel:
         """
         payload = map_request(request.model_copy(update={"model": self.name}), self.interface)
         return read_answer(self.interface, self._post(payload.to_json()), aliases=payload.aliases)
+
+    def send(self, request: LlmRequest) -> bytes:
+        """Sends a request and gives the answer's body as it came, for who keeps it; no tools may be declared in it.
+
+        Raises:
+            ModelUnavailableError: If no answer came, or the server says that it cannot answer now.
+            PayloadRefusedError: If the request does not fit the interface.
+        """
+        return self._post(map_request(request.model_copy(update={"model": self.name}), self.interface).to_json())
 
     def _post(self, body: bytes) -> bytes:
         address = self.base_url.rstrip("/") + _PATHS[self.interface]
