@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import duckdb
@@ -137,15 +138,32 @@ class Database:
         self._refuse_closed()
         self._journals.poll()
         state = (dict(self._store.versions()), self._journals.state)
-        if not self._journals.open_runs.is_empty():
-            return state, None
-        return state, self._answers.name_of(sql, [*self._store.files("history"), *self._store.files("runs")])
+        return state, self._file_of(sql) if self._journals.open_runs.is_empty() else None
+
+    def _file_of(self, sql: str) -> str:
+        return self._answers.name_of(sql, [*self._store.files("history"), *self._store.files("runs")])
 
     def _asked(self, sql: str, file: str | None) -> pl.DataFrame:
         answer = self.frame(sql)
         if file is not None:
             self._answers.write(file, answer, lambda: self._looked_up(sql)[1] == file)
         return answer
+
+    def _take_up(self, name: str, make: Callable[[], object]) -> None:
+        """Fills a small table with what was kept of it, or makes it and keeps it.
+
+        It must follow from what is sealed alone, so while a journal is open, nothing is looked up or kept.
+        """
+        is_open = self._journals is None or not self._journals.open_runs.is_empty()
+        file = None if is_open else self._file_of(f"table {name}")
+        known = None if file is None else self._answers.read(file)
+        if known is not None:
+            self.keep(name, known)
+            return
+        make()
+        if file is not None:
+            made = self._connection.sql(f"from {name}").pl()
+            self._answers.write(file, made, lambda: self._file_of(f"table {name}") == file)
 
     def state(self) -> object:
         """What the views show now: equal for as long as nothing was written."""
@@ -321,7 +339,8 @@ class Database:
         is_new = self._versions["history"] != self._copied
         for name, sql in views.CACHED.items():
             if is_new:
-                self._connection.execute(f"create or replace table sealed_{name} as {sql.format('sealed_history')}")
+                made = f"create or replace table sealed_{name} as {sql.format('sealed_history')}"
+                self._take_up(f"sealed_{name}", partial(self._connection.execute, made))
             more = f" union all by name {sql.format('journaled_history')}" if is_journaled else ""
             self._connection.execute(f"create or replace table {name} as from sealed_{name}{more}")
 
@@ -346,14 +365,18 @@ class Database:
     def _fill_copies(self) -> None:
         """Copies come of imports alone: what a journal holds makes none."""
         if self._versions["history"] != self._copied:
-            self._connection.execute("create or replace table shared_records (record ubigint)")
-            self._connection.execute(f"create or replace table records as {views.RECORDS}")
-            for number in range(views.RECORD_PARTS):
-                self._connection.execute(f"insert into shared_records {views.SHARED_RECORDS.format(number)}")
-            self._connection.execute("drop table records")
-            self._connection.execute(f"create or replace table copies as {views.COPIES}")
-            fill_origins(self._connection)
+            self._take_up("shared_records", self._make_shared_records)
+            made = f"create or replace table copies as {views.COPIES}"
+            self._take_up("copies", partial(self._connection.execute, made))
+            self._take_up("origins", partial(fill_origins, self._connection))
             self._copied = self._versions["history"]
+
+    def _make_shared_records(self) -> None:
+        self._connection.execute("create or replace table shared_records (record ubigint)")
+        self._connection.execute(f"create or replace table records as {views.RECORDS}")
+        for number in range(views.RECORD_PARTS):
+            self._connection.execute(f"insert into shared_records {views.SHARED_RECORDS.format(number)}")
+        self._connection.execute("drop table records")
 
     def _define_views(self) -> None:
         connection = self._connection

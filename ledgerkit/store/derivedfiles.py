@@ -10,10 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import polars as pl
 
@@ -30,8 +30,7 @@ STATE: Final = ("session_id", "run_id", "state")
 """A run, and what it held when it was read."""
 _STATES: Final = pl.Schema({**dict.fromkeys((*STATE, "file"), pl.String), "rows": pl.Int64})
 # What pyarrow raises for damaged files is one of the first three.
-UNREADABLE: Final = (OSError, ValueError, NotImplementedError, pl.exceptions.PolarsError)
-"""What reading a damaged or missing file raises."""
+_UNREADABLE: Final = (OSError, ValueError, NotImplementedError, pl.exceptions.PolarsError)
 _NOT_WRITABLE: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 
 
@@ -58,7 +57,7 @@ class DerivedFiles:
         """What a file says was read; all of it is looked at once, because nothing else says that it is whole."""
         try:
             frame = _read(self.folder / name, self._table)
-        except UNREADABLE:  # damaged, or taken away in the meantime: its runs are read again
+        except _UNREADABLE:  # damaged, or taken away in the meantime: its runs are read again
             return _STATES.to_frame()
         counted = frame.group_by(STATE).agg(
             pl.col("row").count().cast(pl.Int64).alias("rows"), pl.col("row").has_nulls()
@@ -69,7 +68,7 @@ class DerivedFiles:
         """Writes rows, with those that say which runs were read, as one more file. The lock is held."""
         make_folder(self.folder)
         ordered = rows.select(self._table.names).sort("session_id", "run_id", "row", nulls_last=True)
-        write_file(self.folder / f"{uuid.uuid4()}.parquet", ordered)
+        _write(self.folder / f"{uuid.uuid4()}.parquet", ordered)
 
     def count(self) -> int:
         """How many files there are."""
@@ -102,13 +101,19 @@ def _read(path: Path, table: Table) -> pl.DataFrame:
     return frame.select(table.names)
 
 
-def write_file(target: Path, rows: pl.DataFrame) -> None:
-    """Writes a file so that it is there whole or not at all."""
-    staged = target.with_suffix(".new")
+def _write(target: Path, rows: pl.DataFrame) -> None:
+    """Writes rows as a file that is there whole or not at all."""
     texts = [name for name, kind in rows.schema.items() if kind == pl.String]
-    ranges = [name for name in STATE if name in rows.columns]
+    with appearing_whole(target) as file:
+        write_parquet(rows, file, row_group_rows=ROW_GROUP_ROWS, dictionaries=texts, statistics=STATE, blooms={})
+
+
+@contextmanager
+def appearing_whole(target: Path) -> Generator[IO[bytes]]:
+    """A file to write that takes its name, durably, when all is written."""
+    staged = target.with_suffix(".new")
     with staged.open("wb") as file:
-        write_parquet(rows, file, row_group_rows=ROW_GROUP_ROWS, dictionaries=texts, statistics=ranges, blooms={})
+        yield file
         file.flush()
         os.fsync(file.fileno())
     staged.replace(target)
@@ -132,13 +137,13 @@ def forget_sessions(layout: Layout, sessions: Sequence[str]) -> int:
     for path in _all_files(layout):
         try:
             rows = pl.concat(read_batches(path, ROW_GROUP_ROWS)) if path.suffix == ".parquet" else None
-        except UNREADABLE:
+        except _UNREADABLE:
             rows = None
         others = None if rows is None else rows.filter(~pl.col("session_id").is_in(list(sessions)))
         if rows is not None and others is not None and others.height == rows.height:
             continue
         if others is not None and others.height:
-            write_file(path.with_name(f"{uuid.uuid4()}.parquet"), others)
+            _write(path.with_name(f"{uuid.uuid4()}.parquet"), others)
         _remove([path])
         hit += 1
     return hit

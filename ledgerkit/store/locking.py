@@ -41,6 +41,18 @@ def exclusive(layout: Layout, name: str) -> Generator[None]:
         file.truncate(0)
 
 
+@contextmanager
+def exclusive_if_free(layout: Layout, name: str) -> Generator[bool]:
+    """Holds a lock other than the commit lock if nobody has it, and says whether it does; never waits."""
+    with (layout.root / f".{name}.lock").open("ab", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
 def _settle(layout: Layout) -> None:
     """Waits until what the last holder of the commit lock committed is on disk.
 

@@ -28,11 +28,11 @@ MUTATED: dict[ModuleType, tuple[str, ...]] = {
     ranges: ("random", "sections"),
     caching: ("full", "polling"),
     eviction: ("window", "random", "sections", "last | window"),
-    observations: ("last", "polling"),
-    clearing_walk: ("clear", "clear to target", "last | clear"),
+    observations: ("last", "last one", "polling"),
+    clearing_walk: ("clear", "clear to target", "last | clear", "random | clear", "excerpts | clear"),
     summaries: ("summary", "last | summary"),
 }
-RUNS = 20
+RUNS = 30
 """Drawn runs that a changed formula is tried on."""
 SECONDS = 120
 """CPU time of one try; without a change it takes less than a tenth."""

@@ -14,7 +14,18 @@ import pytest
 from tests.strategies.mutant import MUTATED, SECONDS, points
 
 SAMPLED = 60
-KILLED = 0.8
+NOTICED = 0.95
+ALIKE = {
+    "self._moves += 1": "counts moves between two sortings out",
+    "NOWHERE - 1": "stands for beyond everything",
+    "NOWHERE + 1": "stands for beyond everything",
+    "key[1:] < key[:-1]": "sorts once more what is in order",
+    "change <= grid.suffix_minimum(": "a shorter way to the same sums",
+    "cut > covered": "where both are equal nothing is taken, and the other condition fails",
+    "~appends & (less != 0)": "behind an appended step's change stands nothing that could be missed",
+    "self._until > 0": "runs without room are not walked",
+}
+"""Changes that were looked at and change no answer, with the reason."""
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -38,7 +49,10 @@ def test_a_changed_formula_is_noticed() -> None:
     modules, numbers = zip(*Random(1).sample(possible, min(SAMPLED, len(possible))), strict=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(tried, modules, numbers))
-    survived = [what for what, noticed in found if not noticed]
-    figures = f"{len(found) - len(survived)} of {len(found)} changes noticed ({len(possible)} possible)"
+    alike = [what for what, noticed in found if not noticed and any(text in what for text in ALIKE)]
+    survived = [what for what, noticed in found if not noticed and what not in alike]
+    real = len(found) - len(alike)
+    noticed = f"{real - len(survived)} of {real} changes noticed"
+    figures = f"{noticed}, {len(alike)} change nothing ({len(possible)} possible)"
     sys.stdout.write("\n".join([figures, *survived, ""]))
-    assert len(survived) <= (1 - KILLED) * len(found), "\n".join([figures, *survived])
+    assert len(survived) <= (1 - NOTICED) * real, "\n".join([figures, *survived])

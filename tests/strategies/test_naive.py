@@ -38,6 +38,7 @@ def pairs(frames: RunFrames) -> dict[str, tuple[Strategy, list[naive.Naive]]]:
         "full": (strategies.FullHistory(), lambda contexts: contexts),
         "recorded": (strategies.AsRecorded(), naive.as_recorded(ends)),
         "last": (strategies.LastObservations(2), naive.last_observations(2, 1)),
+        "last one": (strategies.LastObservations(1), naive.last_observations(1, 1)),
         "polling": (strategies.LastObservations(2, polling=3), naive.last_observations(2, 3)),
         "clear": (strategies.ClearAt(900, keep=2), naive.clear_at(900, 0, 2, 0)),
         "clear to target": (strategies.ClearAt(900, 600, 1, 50), naive.clear_at(900, 600, 1, 50)),
