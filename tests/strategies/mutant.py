@@ -29,7 +29,7 @@ MUTATED: dict[ModuleType, tuple[str, ...]] = {
     caching: ("full", "polling"),
     eviction: ("window", "random", "sections", "last | window"),
     observations: ("last", "last one", "polling"),
-    clearing_walk: ("clear", "clear to target", "last | clear", "random | clear", "excerpts | clear"),
+    clearing_walk: ("clear", "clear late", "clear to target", "last | clear"),
     summaries: ("summary", "last | summary"),
 }
 RUNS = 30

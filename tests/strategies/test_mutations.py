@@ -14,7 +14,7 @@ import pytest
 from tests.strategies.mutant import MUTATED, SECONDS, points
 
 SAMPLED = 60
-NOTICED = 0.95
+NOTICED = 0.9
 ALIKE = {
     "self._moves += 1": "counts moves between two sortings out",
     "NOWHERE - 1": "stands for beyond everything",

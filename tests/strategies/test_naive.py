@@ -41,6 +41,7 @@ def pairs(frames: RunFrames) -> dict[str, tuple[Strategy, list[naive.Naive]]]:
         "last one": (strategies.LastObservations(1), naive.last_observations(1, 1)),
         "polling": (strategies.LastObservations(2, polling=3), naive.last_observations(2, 3)),
         "clear": (strategies.ClearAt(900, keep=2), naive.clear_at(900, 0, 2, 0)),
+        "clear late": (strategies.ClearAt(2000, 1500, 1, 100), naive.clear_at(2000, 1500, 1, 100)),
         "clear to target": (strategies.ClearAt(900, 600, 1, 50), naive.clear_at(900, 600, 1, 50)),
         "window": (strategies.TokenWindow(900), naive.evict(900, naive.unit_of)),
         "random": (strategies.RandomDrop(900, seed=3), naive.evict(900, _ranks(frames, 3))),
