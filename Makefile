@@ -13,10 +13,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow coverage lint format types notebooks bench docs smoke lock clean
+.PHONY: help setup demo lab test slow browser browser-deps coverage lint format types notebooks bench docs smoke lock clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
 
 setup: $(READY) ## Make .venv with everything in it, pinned and verified by hash
 
@@ -31,11 +31,23 @@ $(READY): requirements/dev.txt pyproject.toml
 demo: setup ## Make example runs, import them and show what ledgerkit says about them
 	$(BIN)/ledgerkit demo
 
+lab: setup ## Open JupyterLab on the notebooks, with the demo ledger ready
+	$(BIN)/ledgerkit lab
+
 test: setup ## Run the fast tests and every docstring example
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser'
 
-slow: setup ## Run the slow tests and those that drive a browser
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto --dist worksteal -m 'slow or browser'
+slow: setup ## Run the slow tests
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto --dist worksteal -m 'slow and not browser'
+
+browser: setup browser-deps ## Run the tests that drive Chromium and JupyterLab, one after the other
+	$(BIN)/pytest -m browser
+
+browser-deps: ## Install Chromium for these tests, where that can be done here
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	    || { echo 'The browser tests need Chromium: apt-get install chromium, or brew install --cask chromium.'; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core fonts-noto-core; }
 
 coverage: setup ## Run the fast tests and show the lines that none of them ran
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser' --cov --cov-report term

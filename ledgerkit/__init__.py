@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ledgerkit.cost import PriceBook
 from ledgerkit.errors import (
+    ComparisonError,
     ConfigurationError,
     ExportTargetError,
     IdempotencyError,
@@ -37,9 +38,11 @@ from ledgerkit.errors import (
 from ledgerkit.ledger import Ledger, open
 from ledgerkit.protocol.vocabulary import Audience, MessageKind, TrustLevel, Visibility
 from ledgerkit.run import Run
+from ledgerkit.run_sets import RunSet
 
 if TYPE_CHECKING:
     from ledgerkit import strategies as strategies
+    from ledgerkit.comparisons import Comparison, compare
     from ledgerkit.exports import ExportAccount
     from ledgerkit.ingest.account import ImportAccount
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
@@ -54,6 +57,8 @@ __all__ = [
     "AppendMessageCommand",
     "Audience",
     "Checkpoint",
+    "Comparison",
+    "ComparisonError",
     "ConfigurationError",
     "ExportAccount",
     "ExportTargetError",
@@ -80,9 +85,11 @@ __all__ = [
     "Recorder",
     "Run",
     "RunLockedError",
+    "RunSet",
     "TrustLevel",
     "UnknownNameError",
     "Visibility",
+    "compare",
     "open",
     "strategies",
 ]
@@ -91,11 +98,13 @@ _LATE = {
     "AgentMessage": "ledgerkit.protocol.messages",
     "AppendMessageCommand": "ledgerkit.protocol.messages",
     "Checkpoint": "ledgerkit.store.integrity.checkpoints",
+    "Comparison": "ledgerkit.comparisons",
     "ExportAccount": "ledgerkit.exports",
     "ImportAccount": "ledgerkit.ingest.account",
     "InclusionProof": "ledgerkit.store.integrity.proofs",
     "MessageRange": "ledgerkit.protocol.messages",
     "Recorder": "ledgerkit.store.recorder",
+    "compare": "ledgerkit.comparisons",
 }
 
 

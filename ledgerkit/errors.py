@@ -19,6 +19,8 @@
     ├── ImportSourceError (ValueError)    nothing to import, or a path that cannot be read
     ├── EvaluationError                   an evaluation that cannot be done, or lost a worker too often
     │   └── EvaluationCancelledError      the caller ended it
+    ├── ComparisonError (ValueError)      sets of runs that cannot be compared, or no longer are what they were
+    ├── ModelUnavailableError             a model call that failed and may be tried again
     ├── ExportTargetError (ValueError)    a path that an export cannot or may not write to
     └── MissingExtraError (ImportError)   an optional dependency that is not installed
 
@@ -134,6 +136,22 @@ class EvaluationError(LedgerkitError):
 
 class EvaluationCancelledError(EvaluationError):
     """The caller ended an evaluation; what was finished is kept where it was to be written."""
+
+
+class ComparisonError(LedgerkitError, ValueError):
+    """Sets of runs that cannot be compared, or a manifest whose runs are no longer what they were."""
+
+
+class ModelUnavailableError(LedgerkitError):
+    """A model call that failed and may be tried again.
+
+    Attributes:
+        status: HTTP status; 0 where no answer came.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ExportTargetError(LedgerkitError, ValueError):

@@ -15,15 +15,20 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from ledgerkit import cost, errors, tables, tokens
+from ledgerkit.annotating import LedgerAnnotations
 from ledgerkit.audits import LedgerAudits
 from ledgerkit.care import LedgerCare
 from ledgerkit.claims import LedgerClaims
 from ledgerkit.compactions import LedgerCompactions
 from ledgerkit.contexts import LedgerContexts
 from ledgerkit.costs import LedgerCosts
+from ledgerkit.displays import Displayed
 from ledgerkit.evaluations import LedgerEvaluations
 from ledgerkit.exports import LedgerExports
+from ledgerkit.fleets import LedgerFleets
 from ledgerkit.following import LedgerFollowing
+from ledgerkit.inspecting import LedgerInspections
+from ledgerkit.judging import LedgerJudging
 from ledgerkit.memories import LedgerMemories
 from ledgerkit.projections import LedgerProjections
 from ledgerkit.protocol.identifiers import uuid7
@@ -32,6 +37,7 @@ from ledgerkit.replays import LedgerReplays
 from ledgerkit.run import Run
 from ledgerkit.safety.gate import check_output
 from ledgerkit.search import search_parts
+from ledgerkit.selections import LedgerSelections
 from ledgerkit.snapshots import LedgerSnapshots
 from ledgerkit.spending import LedgerSpending
 from ledgerkit.store.place import place_of
@@ -63,21 +69,10 @@ _LABELS = """
 """
 _SHORTEST_PREFIX = 4
 _THERE = """
-    with there as (
-        select h.session_id, h.run_id, relation from current_history h left join latest_runs r
-            on h.session_id = r.session_id and h.run_id = r.run_id
-        where h.sequence_no = 0 and h.part_index = 0
-    )
-    select * from there where
+    select h.session_id, h.run_id, relation from current_history h left join latest_runs r
+        on h.session_id = r.session_id and h.run_id = r.run_id
+    where h.sequence_no = 0 and h.part_index = 0 order by all
 """
-_RUNS_BY_ID = _THERE + "run_id = $id or session_id = $id"
-_RUNS_LIKE_ID = (
-    _THERE
-    + """
-    starts_with(lower(run_id), $id) or ends_with(lower(run_id), $id)
-        or starts_with(lower(session_id), $id) or ends_with(lower(session_id), $id)
-"""
-)
 
 
 def _read_checks(parts: pl.DataFrame) -> pl.DataFrame:
@@ -123,6 +118,8 @@ def open(
 
 
 class Ledger(
+    Displayed,
+    LedgerAnnotations,
     LedgerCare,
     LedgerContexts,
     LedgerCosts,
@@ -132,10 +129,14 @@ class Ledger(
     LedgerCompactions,
     LedgerEvaluations,
     LedgerExports,
+    LedgerFleets,
     LedgerFollowing,
+    LedgerInspections,
+    LedgerJudging,
     LedgerMemories,
     LedgerProjections,
     LedgerReplays,
+    LedgerSelections,
     LedgerSnapshots,
 ):
     """A ledger on disk. Open one with :func:`ledgerkit.open`.
@@ -418,7 +419,8 @@ class Ledger(
             UnknownNameError: If no run or more than one fits.
         """
         session, run = self._resolve(run_id)
-        return Run(session, run, self._storage.database, self._price, self._clock, lambda: self.redactor, self.project)
+        asked = (self._storage.database, self._price, self._clock, lambda: self.redactor, self.project, self.frames)
+        return Run(session, run, *asked, self.audit_report)
 
     def report(
         self,
@@ -480,9 +482,11 @@ class Ledger(
         return cost.price_calls(calls, self.prices)
 
     def _resolve(self, given: str) -> tuple[str, str]:
-        found = self._storage.database.frame(_RUNS_BY_ID, {"id": given})
+        there, ids = self._storage.database.kept(_THERE), pl.col("session_id", "run_id")
+        found = there.filter(pl.any_horizontal(ids == given))
         if not found.height and len(given) >= _SHORTEST_PREFIX:
-            found = self._storage.database.frame(_RUNS_LIKE_ID, {"id": given.lower()})
+            lower, some = ids.str.to_lowercase(), given.lower()
+            found = there.filter(pl.any_horizontal(lower.str.starts_with(some), lower.str.ends_with(some)))
         main = found.filter(pl.col("relation").is_null())
         if found.height == 1 or (main.height == 1 and found["session_id"].n_unique() == 1):
             session, run, _ = (found if found.height == 1 else main).row(0)

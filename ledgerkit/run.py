@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ledgerkit import cost
+from ledgerkit.displays import Displayed
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.replay import Replay
 from ledgerkit.safety.gate import check_output, visible_to
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from ledgerkit.protocol.budget import TokenBudget
     from ledgerkit.protocol.capabilities import ProviderInterface
     from ledgerkit.protocol.messages import AgentMessage, MessageRange
+    from ledgerkit.reports.audit_report import AuditReport
     from ledgerkit.safety.redaction import SecretRedactor
-    from ledgerkit.strategies import Strategy
+    from ledgerkit.strategies import RunFrames, Strategy
 
 _ANCESTORS = """
     with recursive line as (
@@ -41,7 +43,7 @@ _CALLS_OF = "select * from model_calls where list_contains($runs, run_id)"
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Displayed):
     """One run of a ledger. Get it from :meth:`ledgerkit.Ledger.run`.
 
     Attributes:
@@ -56,6 +58,8 @@ class Run:
     _clock: Callable[[], datetime]
     _redactor: Callable[[], SecretRedactor]
     _project: Callable[..., Context]
+    _frames: Callable[[Collection[str]], RunFrames]
+    _audit: Callable[..., AuditReport]
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -96,16 +100,28 @@ class Run:
             "select * from runs where parent_run_id = $run_id order by started_at, run_id", {"run_id": self.run_id}
         )
 
-    def replay(self, audience: Audience = Audience.PEOPLE) -> Replay:
-        """Steps through the run.
+    def replay(self, audience: Audience = Audience.PEOPLE, *, strategies: Sequence[Strategy | str] = ()) -> Replay:
+        """Steps through the run; in a notebook, with a widget: its history beside the contexts of strategies.
 
         Args:
             audience: Whose eyes: parts that this audience may not see are left out.
+            strategies: Strategies, or their names, to switch between; what was recorded and a few others if not given.
         """
+        from ledgerkit.strategies import parse_strategy
+
+        chosen = [parse_strategy(one) if isinstance(one, str) else one for one in strategies]
         inherited, _ = visible_to(self._database.frame(_ANCESTORS, {"run_id": self.run_id}), audience)
         parts, _ = visible_to(self.parts(), audience)
         verdicts, _ = visible_to(self.verifier_results(), audience)
-        return Replay(parts, self.calls(), inherited, verdicts)
+        return Replay(
+            parts,
+            self.calls(),
+            inherited,
+            verdicts,
+            facts=lambda: self.facts,
+            frames=lambda: self._frames([self.run_id]),
+            strategies=chosen,
+        )
 
     def project(
         self,
@@ -157,6 +173,16 @@ class Run:
         )
         check_output("The report", page, self._redactor(), allow=allow)
         return page
+
+    def audit_report(
+        self,
+        *,
+        generated_at: datetime | None = None,
+        audience: Audience = Audience.AUDIT,
+        allow: Collection[str] = (),
+    ) -> AuditReport:
+        """The ten questions of an audit, answered from the record: see :meth:`ledgerkit.Ledger.audit_report`."""
+        return self._audit(self.run_id, generated_at=generated_at, audience=audience, allow=allow)
 
     def _own(self, view: str) -> pl.DataFrame:
         return self._database.frame(

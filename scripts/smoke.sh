@@ -31,6 +31,15 @@ os.environ["LEDGERKIT_REDACTION_KEY"] = "public"
 secret = "".join(random.Random(1).choices("abcdefghkmnpqrstuvwxyzABCDEFGHKLMNPQRSTUVWXYZ23456789", k=24))
 assert secret not in lk.open("runs.ledger").redactor.redact([f"export DB_PASSWORD={secret}"]).texts[0]
 assert not extras & set(sys.modules), extras & set(sys.modules)
+
+from ledgerkit.notebook.demo import bundled
+from ledgerkit.notebook.hooks import bundle_of
+
+assert len(list(bundled("notebooks").glob("*.ipynb"))) > 5
+assert bundled("data").is_dir()
+assert "text/html" in bundle_of(lk.open("runs.ledger"))
 PROGRAM
 ./venv/bin/ledgerkit --help
+if ./venv/bin/ledgerkit lab 2> lab.txt; then echo "ledgerkit lab ran without its extra"; exit 1; fi
+grep -q "agent-ledgerkit\[notebook\]" lab.txt
 echo "The wheel works with its runtime dependencies only."

@@ -50,6 +50,7 @@ def make_demo(
     format: Format = "claude-code",
     tasks: Iterable[str] = tuple(TASKS),
     configurations: Iterable[str] = tuple(CONFIGURATIONS),
+    task_per_seed: bool = False,
     jobs: int | None = None,
 ) -> list[Truth]:
     """Make runs below ``out/<format>/`` and return the truth about each, by seed, task and configuration.
@@ -60,6 +61,8 @@ def make_demo(
         format: Format of the logs.
         tasks: Ids of tasks.
         configurations: Names of configurations.
+        task_per_seed: Each seed's run of a task is a task of its own (``fix-discount.7``), so that many seeds make many
+            tasks instead of many trials of eight. Only ledgerkit's own format says a run's task.
         jobs: Sessions at work at a time; by default one for each processor.
 
     Raises:
@@ -67,7 +70,8 @@ def make_demo(
         MissingExtraError: If pytest is not installed.
     """
     with open_bench() as bench:
-        return _make_all(bench, out, format, _grid(seeds, tasks, configurations), jobs)
+        cells = _grid(seeds, tasks, configurations)
+        return _make_all(bench, out, format, cells, jobs, task_per_seed=task_per_seed)
 
 
 def make_committed(out: Path, *, jobs: int | None = None) -> list[Truth]:
@@ -108,7 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.committed:
             truths = make_committed(options.out)
         else:
-            truths = make_demo(options.out, seeds=options.seeds, format=options.format)
+            truths = make_demo(
+                options.out, seeds=options.seeds, format=options.format, task_per_seed=options.task_per_seed
+            )
             write_truth(options.out, truths)
     except LedgerkitError as error:
         sys.stderr.write(f"{error}\n")
@@ -123,16 +129,24 @@ def _grid(seeds: Iterable[int], tasks: Iterable[str], configurations: Iterable[s
     return [(seed, task, name) for seed in seeds for task in known for name in names]
 
 
-def _make_all(bench: Bench, out: Path, form: Format, cells: Sequence[Cell], jobs: int | None) -> list[Truth]:
+def _make_all(
+    bench: Bench, out: Path, form: Format, cells: Sequence[Cell], jobs: int | None, *, task_per_seed: bool = False
+) -> list[Truth]:
+    make = partial(_make_one, bench, out, form, task_per_seed=task_per_seed)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return list(pool.map(partial(_make_one, bench, out, form), *zip(*cells, strict=True)))
+        return list(pool.map(make, *zip(*cells, strict=True)))
 
 
-def _make_one(bench: Bench, out: Path, form: Format, seed: int, task_id: str, configuration: str) -> Truth:
+def _make_one(
+    bench: Bench, out: Path, form: Format, seed: int, task_id: str, configuration: str, *, task_per_seed: bool
+) -> Truth:
     task, chosen = TASKS[task_id], CONFIGURATIONS[configuration]
     plan = draw(seed, task_id, chosen)
     numbers = (list(TASKS).index(task_id), list(CONFIGURATIONS).index(configuration))
     session = run_session(bench, task, chosen, plan, start_of(seed, *numbers))
+    if task_per_seed:
+        for run in session.runs:
+            run.task_id = f"{task_id}.{seed}"
     for path, content in _files(session, form, seed).items():
         place = out / form / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -167,6 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--seeds", "--seed", type=_seeds, default=range(1, 2), help="a seed, or a range such as 1-50")
     parser.add_argument("--format", choices=FORMATS, default="claude-code", help="format of the logs")
+    parser.add_argument("--task-per-seed", action="store_true", help="each seed's run of a task is a task of its own")
     parser.add_argument("--committed", action="store_true", help="make exactly what stands in data/")
     return parser
 

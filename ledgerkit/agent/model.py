@@ -12,8 +12,7 @@ from typing import Protocol
 from ledgerkit.agent.clock import SeededIds, SimulatedClock
 from ledgerkit.agent.exchange import Request, Response, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from ledgerkit.agent.usage import PromptCache
-from ledgerkit.errors import LedgerkitError
-from ledgerkit.errors import ModelUnavailableError as ModelUnavailableError
+from ledgerkit.errors import LedgerkitError, ModelUnavailableError
 from ledgerkit.protocol.usage import Usage
 
 LOST_RESULT = "[Tool result missing due to internal error]"

@@ -7,15 +7,19 @@ Altair; nothing is fetched, and the picture carries no text but what it shows.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ledgerkit.charts.extra import needs_altair
 from ledgerkit.charts.palette import Theme, theme_config
+from ledgerkit.safety.inert import inert_terminal
 
 if TYPE_CHECKING:
     import altair as alt
 
+_GROUND: Final[dict[Theme, str]] = {"light": "#ffffff", "dark": "#14181d"}
 _TAG: Final = re.compile(r"<[^<>]+>")
 _LONG_NUMBER: Final = re.compile(r"\d+\.\d{3,}(?:e-?\d+)?")
 _NUMBERED: Final = re.compile(r"\b(clip|gradient_)(\d+)\b")
@@ -37,13 +41,65 @@ def to_svg(chart: alt.TopLevelMixin, *, theme: Theme = "light") -> str:
         MissingExtraError: If the extra ``charts`` is not installed.
         ValueError: If the chart is not valid, or names data outside itself.
     """
-    import altair as alt
+    return specification_to_svg(_specification(chart), theme=theme)
+
+
+@needs_altair
+def specification_to_svg(specification: Mapping[str, Any], *, theme: Theme = "light") -> str:
+    """The same of a chart's Vega-Lite specification: what a renderer of Altair is given.
+
+    Raises:
+        MissingExtraError: If the extra ``charts`` is not installed.
+        ValueError: If it is not valid, or names data outside itself.
+    """
     import vl_convert
 
-    with alt.theme.enable("none"):
-        specification = chart.to_dict()
-    svg = vl_convert.vegalite_to_svg(specification, config=theme_config(theme), allowed_base_urls=[])
+    svg = vl_convert.vegalite_to_svg(_said(specification), config=theme_config(theme), allowed_base_urls=[])
     return _renumbered(_TAG.sub(lambda tag: _LONG_NUMBER.sub(_rounded, tag[0]), svg))
+
+
+@needs_altair
+def to_png(chart: alt.TopLevelMixin, *, theme: Theme = "light", scale: float = 2.0) -> bytes:
+    """A chart as a PNG on a plain background, for slides and pages that take no SVG.
+
+    Args:
+        chart: A chart of this package, or any other.
+        theme: Whether its background is white or near-black.
+        scale: Pixels per unit of the chart.
+
+    Raises:
+        MissingExtraError: If the extra ``charts`` is not installed.
+        ValueError: If the chart is not valid, or names data outside itself.
+    """
+    import vl_convert
+
+    config = {**theme_config(theme), "background": _GROUND[theme]}
+    said = _said(_specification(chart))
+    return vl_convert.vegalite_to_png(said, config=config, scale=scale, allowed_base_urls=[])
+
+
+def _said(specification: Mapping[str, Any]) -> str:
+    """A specification as JSON. Amounts of money become floats, and control characters visible marks.
+
+    The converter ends the whole process on a control character in a label.
+    """
+    said = json.dumps(specification, default=float)
+    return said if "\\u" not in said else json.dumps(_inert(json.loads(said)))
+
+
+def _inert(value: object) -> object:
+    if isinstance(value, str):
+        return inert_terminal(value)
+    if isinstance(value, dict):
+        return {inert_terminal(key): _inert(one) for key, one in cast(dict[str, object], value).items()}
+    return [_inert(one) for one in cast(list[object], value)] if isinstance(value, list) else value
+
+
+def _specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    import altair as alt
+
+    with alt.theme.enable("none"):
+        return chart.to_dict()
 
 
 def _rounded(number: re.Match[str]) -> str:

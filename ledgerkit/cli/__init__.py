@@ -25,7 +25,13 @@ _COMMANDS: Final = {
     "export": "exporting",
     "audit": "auditing",
     "claims": "claiming",
+    "judge": "judging",
+    "judgements": "judging",
+    "annotate": "judging",
+    "calibrate": "judging",
     "evaluate": "evaluating",
+    "compare": "comparing",
+    "fleet": "fleets",
     "memory": "remembering",
     "verify": "caring",
     "checkpoint": "caring",
@@ -36,6 +42,7 @@ _COMMANDS: Final = {
     "info": "caring",
     "drill": "drilling",
     "demo": "demo",
+    "lab": "lab",
 }
 """Commands, in the order of the list, and the modules here that hold ``NAME_command``."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -10,11 +11,13 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_past
 from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, short_id, text
-from ledgerkit.reports.formatting import format_count, plural
+from ledgerkit.reports.formatting import format_count, format_money, plural
 from ledgerkit.safety.injection import LIMITS
 
 _SEVERITIES: Final = ("low", "medium", "high", "critical")
-_KINDS: Final = ("markers", "taint", "labels", "secrets")
+_USUAL: Final = ("markers", "taint", "labels", "secrets")
+_KINDS: Final = (*_USUAL, "patterns")
+_FORMS: Final = {".html": "to_html", ".md": "to_markdown", ".json": "to_json", ".txt": "__str__"}
 _ALL: Final = 0
 
 
@@ -25,23 +28,44 @@ _ALL: Final = 0
     type=click.Choice(_KINDS),
     multiple=True,
     help="Only markers of injection, actions that untrusted text suggested, labels that say more than their sources', "
-    "or secrets. May be repeated.",
+    "secrets, or anti-patterns with what each cost (asked for by name only). May be repeated.",
 )
 @click.option(
     "--severity", type=click.Choice(_SEVERITIES), default="medium", show_default=True, help="The least grave to show."
 )
 @click.option("-n", "--limit", default=20, show_default=True, help="Findings of each kind to show; 0 shows all.")
+@click.option(
+    "--report",
+    "report",
+    is_flag=False,
+    flag_value="-",
+    metavar="[FILE]",
+    help="Answer the ten questions of an audit about RUN, here or in a file: .html, .md, .json or .txt.",
+)
+@click.option(
+    "--allow", multiple=True, metavar="NAME", help="Let a finding of the last scan for secrets pass. May be repeated."
+)
 @json_option
 @reads_past
-def audit_command(
-    ledger: lk.Ledger, run_id: str | None, what: tuple[str, ...], severity: str, limit: int, as_json: bool
+def audit_command(  # noqa: PLR0913, PLR0917 - one argument per option
+    ledger: lk.Ledger,
+    run_id: str | None,
+    what: tuple[str, ...],
+    severity: str,
+    limit: int,
+    report: str | None,
+    allow: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Look for text that wants to steer an agent, for actions that it led to, and for secrets in the ledger.
 
     An audit finds markers and flows. It never says that a run is clean.
     """
+    if report is not None:
+        _write_report(ledger, run_id, report, allow, as_json=as_json)
+        return
     runs = [] if run_id is None else [ledger.run(run_id).run_id]
-    wanted = what or _KINDS
+    wanted = what or _USUAL
     shown = _SEVERITIES[_SEVERITIES.index(severity) :]
     found: dict[str, pl.DataFrame] = {}
     if "markers" in wanted:
@@ -54,6 +78,8 @@ def audit_command(
     if "secrets" in wanted:
         secrets = ledger.standing_secrets()
         found["secrets"] = secrets.filter(pl.col("run_id").is_in(runs)) if runs else secrets
+    if "patterns" in wanted:
+        found["patterns"] = ledger.anti_patterns(runs=runs or None)
     if as_json:
         print_json({**{name: frame.to_dicts() for name, frame in found.items()}, "limits": LIMITS})
         return
@@ -61,6 +87,37 @@ def audit_command(
         _SECTIONS[name](ledger, frame, limit)
     if found.keys() & {"markers", "taint"}:
         console().print(text(LIMITS, "dim"))
+
+
+def _write_report(ledger: lk.Ledger, run_id: str | None, target: str, allow: tuple[str, ...], *, as_json: bool) -> None:
+    if run_id is None:
+        raise click.UsageError("A report is about one run: ledgerkit audit RUN --report")
+    form = _FORMS.get(Path(target).suffix.lower())
+    if target != "-" and form is None:
+        raise click.UsageError(f"{target}: a report is written as one of {', '.join(_FORMS)}.")
+    made = ledger.run(run_id).audit_report(allow=allow)
+    if form is not None and target != "-":
+        Path(target).write_text(getattr(made, form)(), "utf-8")
+        console().print(text(f"Wrote {target}"))
+    elif as_json:
+        click.echo(made.to_json(), nl=False)
+    else:
+        console().print(text(str(made)))
+
+
+def _print_patterns(ledger: lk.Ledger, patterns: pl.DataFrame, limit: int) -> None:
+    del ledger
+    runs = plural(patterns["run_id"].n_unique(), "run") if patterns.height else "no run"
+    _heading("Anti-patterns", f"{format_count(patterns.height)} in {runs}; costs overlap")
+    columns: dict[str, tuple[str, Cell]] = {
+        "severity": ("severity", str),
+        "pattern": ("pattern", _words),
+        "run_id": ("run", short_id),
+        "tokens": ("tokens", format_count),
+        "cost": ("cost", format_money),
+        "why": ("why", _excerpt),
+    }
+    _print(patterns, columns, limit)
 
 
 def _print_markers(ledger: lk.Ledger, markers: pl.DataFrame, limit: int) -> None:
@@ -150,6 +207,7 @@ _SECTIONS: Final = {
     "taint": _print_taint,
     "labels": _print_labels,
     "secrets": _print_secrets,
+    "patterns": _print_patterns,
 }
 
 

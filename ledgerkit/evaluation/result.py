@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from ledgerkit.displays import Displayed
 from ledgerkit.evaluation.caveats import CAVEATS
 from ledgerkit.evaluation.running import write_atomically
 
@@ -48,7 +49,7 @@ class About:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Displayed):
     """What strategies would have come to on recorded runs.
 
     Attributes:

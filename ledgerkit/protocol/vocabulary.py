@@ -176,6 +176,8 @@ class RunRelation(StrEnum):
     FORK = "fork"
     RETRY = "retry"
     COMPACTION = "compaction"
+    REVIEW = "review"
+    """It holds judgements, or notes of people, about other runs; it comes from none."""
 
 
 class Rendition(StrEnum):

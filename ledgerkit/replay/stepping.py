@@ -6,14 +6,19 @@ system prompt and tool schemas are not in the logs. Exact contexts need a strate
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from ledgerkit import errors
+from ledgerkit.displays import Displayed
 from ledgerkit.protocol.vocabulary import Audience, Visibility
+
+if TYPE_CHECKING:
+    from ledgerkit.strategies import RunFrames, Strategy
 
 _MODEL_SEES = [level.value for level in Visibility if Audience.MODEL.may_see(level)]
 _ORDER = ("sequence_no", "part_index")
@@ -21,7 +26,7 @@ _FAILED = ("FAILED", "TIMED_OUT", "CANCELLED")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Displayed):
     """One model call of a run.
 
     Frames have the columns of the ``parts`` view and ``inherited`` (0 for parts of the run that this one branched
@@ -53,8 +58,8 @@ class Step:
         return int(self.visible["token_count"].fill_null(0).sum())
 
 
-class Replay:
-    """Steps through a run.
+class Replay(Displayed):
+    """Steps through a run. In a notebook it shows itself as a widget.
 
     Args:
         parts: Parts of the run (``parts`` view).
@@ -62,6 +67,12 @@ class Replay:
         inherited: Parts of the runs that it branched off from, up to the branch, the eldest run's first; visible from
             its first step on.
         verdicts: Verdicts on its work (``verifier_results`` view).
+        facts: Gives what is known of the run: ``run_id``, ``title`` and so on. Asked when it is shown.
+        frames: Gives its steps and parts as strategies take them. Asked when contexts are shown.
+        strategies: Strategies whose contexts are shown.
+
+    Attributes:
+        strategies: Strategies whose contexts a notebook shows; none: those that it picks.
     """
 
     def __init__(
@@ -70,6 +81,10 @@ class Replay:
         calls: pl.DataFrame,
         inherited: pl.DataFrame | None = None,
         verdicts: pl.DataFrame | None = None,
+        *,
+        facts: Callable[[], Mapping[str, Any]] | None = None,
+        frames: Callable[[], RunFrames] | None = None,
+        strategies: Sequence[Strategy] = (),
     ) -> None:
         own = parts.with_columns(inherited=pl.lit(1, pl.Int8)).sort(*_ORDER)
         if inherited is not None and inherited.height:
@@ -79,6 +94,37 @@ class Replay:
         none = pl.DataFrame(schema={"step": pl.Int32, "verdict": pl.String})
         self._verdicts = none if verdicts is None else verdicts
         self._calls = calls.filter(pl.col("step").is_not_null()).sort("step").to_dicts()
+        self._facts, self._frames = facts, frames
+        self.strategies = tuple(strategies)
+
+    @property
+    def parts(self) -> pl.DataFrame:
+        """Its parts in order, those of runs that it branched off from first (``inherited`` is 0)."""
+        return self._parts
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """Verdicts on its work."""
+        return self._verdicts
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """Its model calls, one per step."""
+        return self._calls
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """What is known of the run; empty if nothing was given."""
+        return self._facts() if self._facts is not None else {}
+
+    @cached_property
+    def frames(self) -> RunFrames:
+        """Its steps and parts as strategies take them."""
+        if self._frames is not None:
+            return self._frames()
+        from ledgerkit.strategies import run_frames
+
+        return run_frames(self._parts.drop("inherited"), pl.DataFrame(self._calls, infer_schema_length=None))
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -111,6 +157,25 @@ class Replay:
             beside=here.filter(~pl.col("part_visibility").is_in(_MODEL_SEES)),
             verdicts=self._verdicts.filter(pl.col("step") == at),
         )
+
+    def composition(self, strategy: Strategy | str = "AsRecorded", by: str = "section") -> pl.DataFrame:
+        """What the contexts of a strategy consist of, step by step.
+
+        Args:
+            strategy: The strategy, or its name.
+            by: ``section``, ``trust_level``, ``kind`` or ``tool_name``.
+
+        Returns:
+            ``step``, ``label``, ``tokens``; ``charts.context_composition`` draws it.
+
+        Raises:
+            UnknownNameError: If there is no such strategy or label.
+        """
+        from ledgerkit.replay.composition import composition
+        from ledgerkit.strategies import parse_strategy, project
+
+        chosen = parse_strategy(strategy) if isinstance(strategy, str) else strategy
+        return composition(self.frames, project(self.frames, chosen).placements, by)
 
     def next_failure(self, at: int) -> int | None:
         """The next step after one in which a check or a call failed; ``None`` if there is none."""

@@ -149,7 +149,11 @@ RUN_FACTS = (
         "Run that this one came from; where the ledger does not hold it, the session that the log names.",
     ),
     Column("forked_at", TEXT, "Message of the parent run where it branched off."),
-    Column("relation", TEXT, "How it came from its parent: subagent, rewind, fork, retry, compaction."),
+    Column(
+        "relation",
+        TEXT,
+        "subagent, rewind, fork, retry, compaction: how it came from its parent; review: it judges others.",
+    ),
     Column("source_format", TEXT, "Log format, or 'recorder' for runs recorded live."),
     Column("source_file", TEXT, "File that holds the start of the run."),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from xml.etree import ElementTree
 
@@ -60,6 +60,17 @@ _ATTRIBUTED = pl.DataFrame(
      "cost": [Decimal(4), Decimal(1), Decimal(3), Decimal(5)]},
     schema_overrides=dict.fromkeys(("carrying_cost", "creation_cost", "cost"), _DOLLARS),
 )  # fmt: skip
+_EFFECTS = pl.DataFrame(
+    {"title": ["Cost", ATTACK], "kind": ["ratio", "ratio"], "verdict": ["regressed", "inconclusive"],
+     "effect": [1.2, 0.9], "low": [1.1, None], "high": [1.3, None], "margin": [1.1, 1.1]}
+)  # fmt: skip
+_CHANCES = pl.DataFrame(
+    {"measure": ["pass@k", "pass@k", "pass^k", "pass^k"], "k": [1, 2, 1, 2],
+     "baseline": [0.5, 0.7, 0.5, 0.3], "candidate": [0.4, 0.6, 0.4, 0.2]}
+)  # fmt: skip
+_WEEKS = pl.DataFrame(
+    {"period": [date(2026, 3, 2), date(2026, 3, 9)], "success": [50.0, 60.0], "low": [40.0, 50.0], "high": [60.0, 70.0]}
+)
 _Drawn = tuple[Callable[[pl.DataFrame], alt.TopLevelMixin], pl.DataFrame]
 _CHARTS: dict[str, _Drawn] = {
     "cost_by": (lambda frame: charts.cost_by(frame, "model"), cost.group_costs(_PRICED, ["model"])),
@@ -70,6 +81,9 @@ _CHARTS: dict[str, _Drawn] = {
     "tool_calls": (charts.tool_calls, _TOOLS),
     "cost_by_step": (charts.cost_by_step, _STEPS),
     "cost_waterfall": (lambda frame: charts.cost_waterfall(frame, "tool_name"), _ATTRIBUTED),
+    "effects": (charts.effects, _EFFECTS),
+    "chances_over_k": (charts.chances_over_k, _CHANCES),
+    "trend": (lambda frame: charts.trend(frame, "success", "passed, %", ".0f"), _WEEKS),
     "budget_burn_down": (charts.budget_burn_down, cost.burn_down(_PRICED, "0.012")),
 }
 

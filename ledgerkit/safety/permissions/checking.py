@@ -43,6 +43,7 @@ def check_permission(
     *,
     task: TaskContract | None = None,
     at: datetime | None = None,
+    needs: CallNeeds | None = None,
 ) -> PermissionDecision:
     """Whether a call may be made now.
 
@@ -52,6 +53,7 @@ def check_permission(
         approvals: Approvals of the run, in any order; those without the authority to approve are passed over.
         task: The task's contract, whose forbidden changes need an approval that names the file.
         at: Now. Without it an approval that expires counts as expired.
+        needs: What the call would touch, where that was read before (``taint.touched.needs_of_many``).
 
     Example:
         >>> from ledgerkit.protocol.contracts import RiskClass
@@ -69,7 +71,8 @@ def check_permission(
             PermissionRule.TOOL_DENIED, f"Profile {profile.name!r} does not allow the tool {call.tool_name!r}."
         )
     try:
-        exact, needs = arguments_hash(call.arguments), needs_of(call.tool_name, call.arguments, call.working_directory)
+        exact = arguments_hash(call.arguments)
+        needs = needs or needs_of(call.tool_name, call.arguments, call.working_directory)
     except (ProtocolError, RecursionError):
         return denied(PermissionRule.ARGUMENTS_UNREADABLE, "The arguments have no JSON form, so nobody can judge them.")
     standing = [one.decision for one in approvals if may_approve(one) and not is_over(one.decision, at)]

@@ -32,7 +32,7 @@ def policy_denial(profile: PermissionProfile, needs: CallNeeds) -> PermissionDec
     """Why the profile denies a call; ``None`` if it does not."""
     for path, inside in (*needs.reads, *needs.writes):
         for pattern in profile.denied_paths:
-            if _matches(pattern, path, inside=inside, beneath=True):
+            if matches_path(pattern, path, inside=inside, beneath=True):
                 reason = f"Profile {profile.name!r} denies {path!r} (pattern {pattern!r})."
                 return denied(PermissionRule.PATH_DENIED, reason)
     for verb, paths, allowed in (
@@ -40,7 +40,7 @@ def policy_denial(profile: PermissionProfile, needs: CallNeeds) -> PermissionDec
         ("write", needs.writes, profile.writable_paths),
     ):
         for path, inside in paths:
-            if not any(_matches(pattern, path, inside=inside) for pattern in allowed):
+            if not any(matches_path(pattern, path, inside=inside) for pattern in allowed):
                 reason = f"Profile {profile.name!r} lets nobody {verb} {path!r}."
                 return denied(PermissionRule.PATH_DENIED, reason)
     return _network_denial(profile, needs)
@@ -62,7 +62,7 @@ def _network_denial(profile: PermissionProfile, needs: CallNeeds) -> PermissionD
     return None
 
 
-def _matches(pattern: str, path: str, *, inside: bool, beneath: bool = False) -> bool:
+def matches_path(pattern: str, path: str, *, inside: bool, beneath: bool = False) -> bool:
     """Whether a path fits a pattern. Patterns without a root speak of the workspace only, save where they deny."""
     is_rooted = pattern.startswith(("/", "~"))
     if not inside and not is_rooted and not beneath:
@@ -121,7 +121,7 @@ def _forbidden(task: TaskContract | None, needs: CallNeeds) -> list[str]:
     return [
         path
         for path, inside in needs.writes
-        if any(_matches(pattern, path, inside=inside, beneath=True) for pattern in patterns)
+        if any(matches_path(pattern, path, inside=inside, beneath=True) for pattern in patterns)
     ]
 
 

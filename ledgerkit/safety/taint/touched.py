@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -68,16 +68,44 @@ def needs_of(tool_name: str, arguments: object, working_directory: str | None) -
     Raises:
         ProtocolError: If its arguments have no JSON form.
     """
-    tool_sink = sinks_of(pl.Series("tool_name", [tool_name], pl.String), {})["tool_sink"][0]
-    is_exec, is_network = tool_sink == SinkClass.EXEC.value, tool_sink == SinkClass.NETWORK.value
-    asked = {
-        "id": "call",
-        "data": canonical_json(arguments),
-        "form": "shell" if is_exec else "content",
-        "working_directory": working_directory,
-    }
-    found = extract_argument_entities(pl.DataFrame([asked], schema=dict.fromkeys(asked, pl.String)))
-    found = found.with_columns(tool_sink=pl.lit(tool_sink)).with_columns(sink=sink_of_argument())
+    return needs_of_many([(tool_name, arguments, working_directory)])[0]
+
+
+def needs_of_many(calls: Sequence[tuple[str, object, str | None]]) -> list[CallNeeds]:
+    """What each of some calls would touch, read in one pass.
+
+    Args:
+        calls: Name of the tool, arguments, and the workspace's root where it is known.
+
+    Raises:
+        ProtocolError: If arguments have no JSON form.
+    """
+    names = pl.Series("tool_name", [name for name, _, _ in calls], pl.String)
+    asked = pl.DataFrame(
+        {
+            "id": [str(number) for number in range(len(calls))],
+            "data": [canonical_json(arguments) for _, arguments, _ in calls],
+            "tool_sink": sinks_of(names, {})["tool_sink"],
+            "working_directory": [folder for _, _, folder in calls],
+        },
+        schema=dict.fromkeys(("id", "data", "tool_sink", "working_directory"), pl.String),
+    )
+    is_exec = pl.col("tool_sink") == SinkClass.EXEC.value
+    asked = asked.with_columns(form=pl.when(is_exec).then(pl.lit("shell")).otherwise(pl.lit("content")))
+    found = extract_argument_entities(asked.drop("tool_sink"))
+    found = found.join(asked.select("id", "tool_sink"), on="id", how="left", maintain_order="left")
+    found = found.with_columns(sink=sink_of_argument())
+    parted = {str(key[0]): rows for key, rows in found.partition_by("id", as_dict=True, maintain_order=True).items()}
+    return [
+        _needs(*call, str(sink), parted.get(str(number), found.clear()))
+        for number, (call, sink) in enumerate(zip(calls, asked["tool_sink"], strict=True))
+    ]
+
+
+def _needs(
+    tool_name: str, arguments: object, working_directory: str | None, tool_sink: str, found: pl.DataFrame
+) -> CallNeeds:
+    is_network = tool_sink == SinkClass.NETWORK.value
     paths = found.filter(pl.col("kind") == "path")
     does = found.filter(pl.col("form") != "content")
     lines = does.filter(pl.col("form") == "shell")["text"].unique().to_list()
