@@ -71,6 +71,17 @@ _CHANCES = pl.DataFrame(
 _WEEKS = pl.DataFrame(
     {"period": [date(2026, 3, 2), date(2026, 3, 9)], "success": [50.0, 60.0], "low": [40.0, 50.0], "high": [60.0, 70.0]}
 )
+_CONTEXTS = pl.DataFrame({"step": [0, 1, 1], "label": ["recent_messages", ATTACK, None], "tokens": [5, 9, 2]})
+_FRONTIER = pl.DataFrame(
+    {"strategy": ["FullHistory()", ATTACK], "runs": [30, 30], "on_frontier": [True, False],
+     "cost_equivalent_tokens": [5e3, 6e3], "cost_equivalent_tokens_low": [4e3, 5e3],
+     "cost_equivalent_tokens_high": [6e3, 7e3], "retention": [0.9, 0.8], "retention_low": [0.8, 0.7],
+     "retention_high": [0.95, 0.9]}
+)  # fmt: skip
+_ACTIONS = pl.DataFrame(
+    {"source_trust_level": ["REPOSITORY_UNTRUSTED", ATTACK], "source_kind": ["FILE_OBSERVATION", ATTACK],
+     "sink": ["exec", ATTACK], "severity": ["critical", "high"]}
+)  # fmt: skip
 _Drawn = tuple[Callable[[pl.DataFrame], alt.TopLevelMixin], pl.DataFrame]
 _CHARTS: dict[str, _Drawn] = {
     "cost_by": (lambda frame: charts.cost_by(frame, "model"), cost.group_costs(_PRICED, ["model"])),
@@ -84,6 +95,9 @@ _CHARTS: dict[str, _Drawn] = {
     "effects": (charts.effects, _EFFECTS),
     "chances_over_k": (charts.chances_over_k, _CHANCES),
     "trend": (lambda frame: charts.trend(frame, "success", "passed, %", ".0f"), _WEEKS),
+    "context_composition": (charts.context_composition, _CONTEXTS),
+    "strategy_frontier": (charts.strategy_frontier, _FRONTIER),
+    "trust_flow": (charts.trust_flow, _ACTIONS),
     "budget_burn_down": (charts.budget_burn_down, cost.burn_down(_PRICED, "0.012")),
 }
 
@@ -113,7 +127,7 @@ def test_a_reader_can_change_a_chart(name: str) -> None:
 
 
 def test_every_public_chart_is_drawn_here() -> None:
-    assert set(_CHARTS) == set(charts.__all__) - {"can_draw", "to_svg"}
+    assert set(_CHARTS) == set(charts.__all__) - {"can_draw", "specification_to_svg", "to_png", "to_svg"}
 
 
 def test_without_the_extra_a_chart_says_what_to_install() -> None:

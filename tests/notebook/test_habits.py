@@ -94,6 +94,7 @@ def test_progress_fits_import_and_evaluation(tmp_path: Path) -> None:
     assert result.runs.height == 1
 
 
+@pytest.mark.slow
 def test_the_demo_ledger_is_made_once_and_the_same_for_everybody(tmp_path: Path, demo: lk.Ledger) -> None:
     with notebook.demo_ledger(tmp_path / "demo.ledger") as first:
         assert first.runs()["run_id"].sort().equals(demo.runs()["run_id"].sort())

@@ -18,6 +18,7 @@ from tests.notebook.hostile import hostile_ledger
 from tests.notebook.long import long_ledger
 
 STRATEGIES = ("AsRecorded", "FullHistory", "LastObservations(1)", "TokenWindow(1200)", "SummariseAt(1500)")
+_SOME = [pytest.param(n, marks=() if n == 2 else pytest.mark.slow) for n in range(len(STRATEGIES))]
 _MOST_BYTES = 160_000
 
 
@@ -47,7 +48,7 @@ def rows_of(pages: ReplayPages, name: str, strategy: int, step: int) -> list[dic
             return rows
 
 
-@pytest.mark.parametrize("strategy", range(len(STRATEGIES)))
+@pytest.mark.parametrize("strategy", _SOME)
 def test_the_context_of_each_step_is_that_of_the_library(demo: lk.Ledger, strategy: int) -> None:
     run = demo.run(demo.runs().sort("steps", "run_id", descending=True)["run_id"][0])
     pages = pages_of(run)
@@ -64,7 +65,7 @@ def test_the_context_of_each_step_is_that_of_the_library(demo: lk.Ledger, strate
         assert sum(tokens for _, tokens, _ in look["sections"]) == look["tokens"]
 
 
-@pytest.mark.parametrize("strategy", range(len(STRATEGIES)))
+@pytest.mark.parametrize("strategy", _SOME)
 def test_every_known_part_is_in_or_out_for_a_reason_and_moves_add_up(demo: lk.Ledger, strategy: int) -> None:
     run = demo.run(demo.runs().sort("steps", "run_id", descending=True)["run_id"][0])
     pages = pages_of(run)
