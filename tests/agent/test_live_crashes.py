@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 import ledgerkit as lk
-from ledgerkit.agent.live import ScriptedModel, recorded_context, standard_tools
+from ledgerkit.agent.live import ScriptedModel, standard_tools
 from ledgerkit.store.recorder import Recorder
 from tests.agent.live_case import RUN, SCRIPT, SESSION, Case, Looking, Person, call, finish, shipping_tool
 from tests.conftest import ROOT
@@ -79,7 +79,7 @@ def check_contexts(case: Case, reference: Case) -> None:
         ours, theirs = (
             [
                 m
-                for m in recorded_context(one.ledger, RUN, step).recorded_messages()
+                for m in one.ledger.recorded_context(RUN, step).recorded_messages()
                 if m.get("tool_call_id") not in apart
             ]
             for one in (case, reference)
@@ -162,7 +162,7 @@ def test_a_cut_inside_a_destructive_call_leaves_an_unknown_outcome(tmp_path: Pat
     assert statuses == (["UNKNOWN", "SUCCEEDED"] if approves else ["UNKNOWN"])
     assert len(case.carried_out) == (moment == "after") + approves
     assert [request.risk_class.value for request in person.asked] == ["high"]
-    assert "outcome of this call is unknown" in recorded_context(case.ledger, RUN, 1).to_json()
+    assert "outcome of this call is unknown" in case.ledger.recorded_context(RUN, 1).to_json()
     assert end.ending.value == "finished"
 
 
