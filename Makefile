@@ -38,10 +38,10 @@ test: setup ## Run the fast tests and every docstring example
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser'
 
 slow: setup ## Run the slow tests
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto --dist worksteal -m 'slow and not browser'
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto --dist worksteal -m slow
 
 browser: setup browser-deps ## Run the tests that drive Chromium and JupyterLab, one after the other
-	$(BIN)/pytest -m browser
+	sh scripts/without_network.sh $(BIN)/pytest -m 'browser and not slow'
 
 browser-deps: ## Install Chromium for these tests, where that can be done here
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \

@@ -23,7 +23,7 @@ def chromium_path() -> str:
     """Where Chromium is; skips the test where there is none, and fails it in CI."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
-        why = "Chromium is not installed: make browserdeps"
+        why = "Chromium is not installed: make browser-deps"
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
