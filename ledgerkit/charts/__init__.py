@@ -11,7 +11,7 @@ come from ``charts.shapes``, which needs no Altair, so that a table can show the
 
 from __future__ import annotations
 
-from ledgerkit.charts.comparisons import chances_over_k, effects, trend
+from ledgerkit.charts.comparisons import chances_over_k, effects, flips, trend
 from ledgerkit.charts.contexts import context_composition, strategy_frontier, trust_flow
 from ledgerkit.charts.costs import cost_by, cost_by_day
 from ledgerkit.charts.extra import can_draw
@@ -32,6 +32,7 @@ __all__ = [
     "cost_over_steps",
     "cost_waterfall",
     "effects",
+    "flips",
     "message_timeline",
     "specification_to_svg",
     "strategy_frontier",

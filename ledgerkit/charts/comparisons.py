@@ -77,6 +77,41 @@ def effect_rows(metrics: pl.DataFrame) -> pl.DataFrame:
 
 
 @needs_altair
+def flips(changed: pl.DataFrame) -> alt.LayerChart:
+    """A line per task whose success changed: from the share of trials that passed before to the one after.
+
+    Args:
+        changed: Rows of ``comparison.frame("flips")``: ``pair``, ``direction``, ``baseline``, ``candidate``.
+    """
+    import altair as alt
+
+    labels = shapes.display_labels(changed["pair"].to_list())
+    shares = pl.col("baseline", "candidate") * 100
+    frame = changed.select("direction", shares).with_columns(task=pl.Series(labels, dtype=pl.String))
+    sides = frame.unpivot(
+        ["baseline", "candidate"], index=["task", "direction"], variable_name="side", value_name="share"
+    )
+    scale = alt.Scale(domain=[0, 100], nice=False, padding=8)
+    axis = alt.Axis(title="trials that passed, %", grid=True, format=".0f", tickCount=5)
+    y = alt.Y("task:N", sort=labels, axis=axes.names())
+    colors = alt.Scale(domain=["worse", "better"], range=[palette.FAILURE, palette.THIRD])
+    color = alt.Color("direction:N", scale=colors, legend=alt.Legend(columns=2))
+    way = (
+        alt.Chart(frame)
+        .mark_rule(strokeWidth=3)
+        .encode(x=alt.X("baseline:Q", scale=scale, axis=axis), x2="candidate:Q", y=y, color=color)
+    )
+    shapes_of = alt.Scale(domain=["baseline", "candidate"], range=["square", "circle"])
+    ends = (
+        alt.Chart(sides)
+        .mark_point(filled=True, size=80, opacity=1, strokeWidth=3)
+        .encode(x=alt.X("share:Q", scale=scale), y=y, color=color, shape=alt.Shape("side:N", scale=shapes_of))
+    )
+    height = _ROW * max(frame.height, 1) + 80
+    return alt.LayerChart(layer=[way, ends]).properties(width=palette.WIDTH, height=height, autosize=axes.fitted())
+
+
+@needs_altair
 def chances_over_k(pass_k: pl.DataFrame) -> alt.Chart:
     """Lines over k: the chance that one of k trials passes, and that all of them do, for both sides.
 

@@ -64,6 +64,14 @@ _EFFECTS = pl.DataFrame(
     {"title": ["Cost", ATTACK], "kind": ["ratio", "ratio"], "verdict": ["regressed", "inconclusive"],
      "effect": [1.2, 0.9], "low": [1.1, None], "high": [1.3, None], "margin": [1.1, 1.1]}
 )  # fmt: skip
+_FLIPS = pl.DataFrame(
+    {
+        "pair": ["add-currency", ATTACK],
+        "direction": ["worse", "better"],
+        "baseline": [1.0, 0.0],
+        "candidate": [0.5, 1.0],
+    }
+)  # fmt: skip
 _CHANCES = pl.DataFrame(
     {"measure": ["pass@k", "pass@k", "pass^k", "pass^k"], "k": [1, 2, 1, 2],
      "baseline": [0.5, 0.7, 0.5, 0.3], "candidate": [0.4, 0.6, 0.4, 0.2]}
@@ -93,6 +101,7 @@ _CHARTS: dict[str, _Drawn] = {
     "cost_by_step": (charts.cost_by_step, _STEPS),
     "cost_waterfall": (lambda frame: charts.cost_waterfall(frame, "tool_name"), _ATTRIBUTED),
     "effects": (charts.effects, _EFFECTS),
+    "flips": (charts.flips, _FLIPS),
     "chances_over_k": (charts.chances_over_k, _CHANCES),
     "trend": (lambda frame: charts.trend(frame, "success", "passed, %", ".0f"), _WEEKS),
     "context_composition": (charts.context_composition, _CONTEXTS),
