@@ -10,7 +10,7 @@ import pytest
 
 import ledgerkit as lk
 from tests.conftest import NOW
-from tests.reports.test_reports import _Page  # pyright: ignore[reportPrivateUsage]
+from tests.parsed import Parsed
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 pytest.importorskip("scipy.stats", reason="the extra `stats` is not installed")
@@ -38,7 +38,7 @@ def test_trials_of_one_agent_do_not_differ(trials: lk.Ledger) -> None:
     row = found.frame("metrics", metric="success").row(0, named=True)
     assert (row["tasks"], row["baseline"], row["candidate"]) == (50, pytest.approx(0.43), pytest.approx(0.41))
     assert found.frame("metrics", metric="cost")["tasks"].item() == 0  # the results say nothing of tokens
-    assert "No gate failed." in "".join(_Page(found.report(generated_at=NOW)).texts)
+    assert "No gate failed." in "".join(Parsed(found.report(generated_at=NOW)).texts)
 
 
 def test_no_two_trials_of_it_regress(trials: lk.Ledger) -> None:

@@ -20,7 +20,8 @@ from ledgerkit.comparison import fleet
 from ledgerkit.fleets import Fleet
 from tests.comparison.made import observed
 from tests.conftest import NOW
-from tests.reports.test_reports import ATTACK, _Page  # pyright: ignore[reportPrivateUsage]
+from tests.parsed import Parsed
+from tests.reports.test_reports import ATTACK
 
 pytest.importorskip("scipy.stats", reason="the extra `stats` is not installed")
 STATES = ["passed"] * 5 + ["failed"] * 3 + ["timed_out", "infrastructure", "unknown"]
@@ -127,7 +128,7 @@ def test_the_page_of_a_fleet_is_the_same_each_time(seen: Fleet) -> None:
 
 def test_the_page_of_a_fleet_is_inert(seen: Fleet) -> None:
     frames = {**seen.frames, "claims": seen.frame("claims").with_columns(agent=pl.lit(ATTACK))}
-    parsed = _Page(reports.fleet_report(ATTACK, "week", frames, generated_at=NOW))
+    parsed = Parsed(reports.fleet_report(ATTACK, "week", frames, generated_at=NOW))
     assert parsed.tags.isdisjoint({"script", "iframe", "object", "embed", "form", "base"})
     assert not [name for name, _ in parsed.attributes if name.startswith("on")]
     links = [value for name, value in parsed.attributes if name in ("src", "href", "srcset")]

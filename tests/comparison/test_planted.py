@@ -13,7 +13,7 @@ from ledgerkit.agent.demo import make_demo
 from ledgerkit.agent.scripts.plan import CONFIGURATIONS
 from ledgerkit.agent.truth import Truth
 from tests.conftest import NOW
-from tests.reports.test_reports import _Page  # pyright: ignore[reportPrivateUsage]
+from tests.parsed import Parsed
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("scipy.stats", reason="the extra `stats` is not installed")
@@ -59,7 +59,7 @@ def test_planted_regressions_are_found_and_the_report_is_full(
     assert row["tasks"] == len(before) == 104
     assert row["worse"] == sum(before[task] and not after[task] for task in before)
     assert row["better_tasks"] == sum(after[task] and not before[task] for task in before)
-    shown = "".join(_Page(found.report(generated_at=NOW)).texts)
+    shown = "".join(Parsed(found.report(generated_at=NOW)).texts)
     for section in ("Metrics", "Changed tasks", "Several trials", "Slices", "Not compared", "Manifests"):
         assert section in shown
     assert all(task in shown for task in before if before[task] and not after[task])

@@ -20,7 +20,8 @@ from ledgerkit.comparison import Compared, Gates, compare_runs
 from tests.absent import run_without
 from tests.comparison.made import drawn, observed
 from tests.conftest import NOW, ROOT
-from tests.reports.test_reports import ATTACK, _Page  # pyright: ignore[reportPrivateUsage]
+from tests.parsed import Parsed
+from tests.reports.test_reports import ATTACK
 
 pytest.importorskip("scipy.stats", reason="the extra `stats` is not installed")
 SCHEMA = ROOT / "docs" / "schemas" / "comparison.json"
@@ -59,7 +60,7 @@ def page(hostile: Compared) -> str:
 
 
 def test_hostile_names_are_text_on_the_page(page: str) -> None:
-    parsed = _Page(page)
+    parsed = Parsed(page)
     assert parsed.tags.isdisjoint({"script", "iframe", "object", "embed", "form", "base"})
     assert not [name for name, _ in parsed.attributes if name.startswith("on")]
     links = [value for name, value in parsed.attributes if name in ("src", "href", "srcset", "action")]
@@ -73,7 +74,7 @@ def test_hostile_names_are_text_on_the_page(page: str) -> None:
 
 
 def test_every_link_of_the_page_leads_somewhere_on_it(page: str) -> None:
-    parsed = _Page(page)
+    parsed = Parsed(page)
     anchors = {value for name, value in parsed.attributes if name == "id"}
     links = {value[1:] for name, value in parsed.attributes if name == "href"}
     assert links <= anchors
@@ -108,13 +109,13 @@ def test_the_terminal_shows_control_characters_instead_of_obeying_them(hostile: 
 
 
 def test_a_notebook_shows_names_as_text(hostile: Compared) -> None:
-    fragment = _Page(reports.comparison_fragment(hostile))
+    fragment = Parsed(reports.comparison_fragment(hostile))
     assert fragment.tags <= {"p", "b", "table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
 
 
 def test_all_forms_state_the_same_figures(hostile: Compared, page: str) -> None:
     row = hostile.frame("metrics", metric="success").row(0, named=True)
-    forms = ["".join(_Page(page).texts), reports.comparison_markdown(hostile), _printed(hostile)]
+    forms = ["".join(Parsed(page).texts), reports.comparison_markdown(hostile), _printed(hostile)]
     for figure in (f"{100 * row['baseline']:.1f} %", f"{100 * row['effect']:+.1f} pp".replace("-", "−")):
         assert all(figure in form for form in forms)
 
@@ -145,7 +146,7 @@ def test_the_schema_is_what_the_declarations_say() -> None:
 def test_what_is_not_recorded_is_said_and_never_shown_as_zero() -> None:
     runs = observed(["unknown"] * 3, cost=[None] * 3)
     found = compare_runs(runs, runs, Gates(draws=999))
-    shown = "".join(_Page(reports.comparison_report(found, generated_at=NOW)).texts)
+    shown = "".join(Parsed(reports.comparison_report(found, generated_at=NOW)).texts)
     assert "Not recorded on both sides of any task: success, cost." in shown
     assert "$0" not in shown
     row = found.frame("metrics", metric="success").row(0, named=True)
@@ -172,7 +173,7 @@ with lk.open(sys.argv[2], create=False) as ledger:
 @pytest.mark.slow
 def test_without_charts_tables_stand_in_for_pictures(hostile: Compared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledgerkit.charts.can_draw", lambda: False)
-    plain = _Page(reports.comparison_report(hostile, generated_at=NOW))
+    plain = Parsed(reports.comparison_report(hostile, generated_at=NOW))
     assert "table" in plain.tags
     assert "img" not in plain.tags
     assert "agent-ledgerkit[charts]" in "".join(plain.texts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
@@ -15,24 +14,7 @@ from ledgerkit.notebook.hooks import bundle_of
 from ledgerkit.notebook.html import document, tag
 from tests.absent import run_without
 from tests.notebook.hostile import ATTACK, hostile_ledger
-
-
-class Parsed(HTMLParser):
-    """What a browser would make of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.texts: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+from tests.parsed import Parsed
 
 
 @pytest.fixture(scope="module")

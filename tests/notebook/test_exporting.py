@@ -18,7 +18,7 @@ from ledgerkit.notebook.exporting import notebook_page
 from ledgerkit.notebook.sanitising import sanitised
 from tests.browsing import browser
 from tests.notebook.hostile import ATTACK
-from tests.notebook.test_displays import Parsed
+from tests.parsed import Parsed
 
 _ACTING = {"script", "iframe", "svg", "a", "object", "embed", "form", "link", "base", "input", "button", "style"}
 

@@ -9,7 +9,7 @@ import pytest
 from ledgerkit.notebook import export_html
 from tests.browsing import browser
 from tests.conftest import ROOT
-from tests.notebook.test_displays import Parsed
+from tests.parsed import Parsed
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

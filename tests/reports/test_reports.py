@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import threading
-from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,26 +15,9 @@ import ledgerkit as lk
 from ledgerkit.reports.formatting import format_money
 from tests.absent import run_without
 from tests.conftest import NOW
+from tests.parsed import Parsed
 
 ATTACK = "</style></title><script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[2J\u202eabc"
-
-
-class _Page(HTMLParser):
-    """What a browser would make of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.texts: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +54,7 @@ def pages(hostile: lk.Ledger) -> dict[str, str]:
 
 @pytest.mark.parametrize("which", ["run", "ledger"])
 def test_hostile_log_text_is_text_on_the_page(pages: dict[str, str], which: str) -> None:
-    page = _Page(pages[which])
+    page = Parsed(pages[which])
     assert page.tags.isdisjoint({"script", "iframe", "object", "embed", "form", "base"})
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     links = [value for name, value in page.attributes if name in ("src", "href", "xlink:href", "action")]
@@ -83,7 +65,7 @@ def test_hostile_log_text_is_text_on_the_page(pages: dict[str, str], which: str)
 
 @pytest.mark.parametrize("which", ["run", "ledger"])
 def test_the_page_forbids_scripts_and_requests(pages: dict[str, str], which: str) -> None:
-    policy = [value for name, value in _Page(pages[which]).attributes if name == "content" and "default-src" in value]
+    policy = [value for name, value in Parsed(pages[which]).attributes if name == "content" and "default-src" in value]
     assert len(policy) == 1
     assert "default-src 'none'" in policy[0]
     assert "script-src" not in policy[0]
@@ -97,10 +79,10 @@ def test_the_same_ledger_gives_the_same_bytes(hostile: lk.Ledger, pages: dict[st
 
 def test_a_report_states_the_figures_of_the_ledger(demo_path: Path) -> None:
     with lk.open(demo_path) as ledger:
-        shown = " ".join(_Page(ledger.report(generated_at=NOW)).texts)
+        shown = " ".join(Parsed(ledger.report(generated_at=NOW)).texts)
         assert format_money(ledger.cost([])["cost"].item()) in shown
         dearest = ledger.runs().sort("cost", descending=True, nulls_last=True).row(0, named=True)
-        run = " ".join(_Page(ledger.run(dearest["run_id"]).report(generated_at=NOW)).texts)
+        run = " ".join(Parsed(ledger.run(dearest["run_id"]).report(generated_at=NOW)).texts)
     assert format_money(dearest["cost"]) in run
     assert dearest["run_id"] in run
 
@@ -132,7 +114,7 @@ with lk.open(sys.argv[2], create=False) as ledger:
     written = tmp_path / "plain.html"
     done = run_without("altair,vl_convert", program, str(demo_path), str(written))
     assert done.returncode == 0, done.stderr
-    plain = _Page(written.read_text("utf-8"))
+    plain = Parsed(written.read_text("utf-8"))
     assert "table" in plain.tags
     assert plain.tags.isdisjoint({"img", "svg"})
     assert "agent-ledgerkit[charts]" in "".join(plain.texts)
@@ -159,7 +141,7 @@ def test_no_script_of_a_log_runs_in_a_browser_and_nothing_is_requested(pages: di
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     server.shutdown()
     server.server_close()
-    dom = _Page(done.stdout)
+    dom = Parsed(done.stdout)
     assert "127.0.0.1" in "".join(dom.texts)
     assert asked == []
     assert "script" not in dom.tags
