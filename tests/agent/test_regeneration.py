@@ -64,8 +64,9 @@ def test_an_unknown_task_is_named_with_the_nearest(tmp_path: Path) -> None:
 def test_seeds_are_given_one_by_one_or_as_a_range(text: str, seeds: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def make(out: Path, *, seeds: range, format: str) -> list[object]:
+    def make(out: Path, *, seeds: range, format: str, task_per_seed: bool) -> list[object]:
         del out, format
+        assert not task_per_seed
         asked.extend(seeds)
         return []
 
