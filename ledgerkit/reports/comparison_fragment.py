@@ -12,19 +12,7 @@ from ledgerkit.safety.inert import inert_terminal
 def comparison_fragment(compared: Compared) -> str:
     """The metrics as an HTML table, without a document around it."""
     heads = ("metric", "baseline", "candidate", "effect", "interval", "tasks", "p (corrected)", "verdict")
-    rows = [
-        (
-            words.title_of(row["metric"]),
-            words.side_value(row["metric"], row["baseline"]),
-            words.side_value(row["metric"], row["candidate"]),
-            words.effect_value(row["kind"], row["effect"]),
-            words.interval(row),
-            f"{row['tasks']} ({words.moved(row)})",
-            words.p_text(row["p_adjusted"]),
-            row["verdict"],
-        )
-        for row in compared.frame("metrics").to_dicts()
-    ]
+    rows = [(*words.metric_cells(row), row["verdict"]) for row in compared.frame("metrics").to_dicts()]
     head = "".join(f"<th>{_safe(name)}</th>" for name in heads)
     body = "".join("<tr>" + "".join(f"<td>{_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     notes = "".join(f"<li>{_safe(line)}</li>" for line in (*words.counts(compared), *words.unknowns(compared)))

@@ -73,20 +73,9 @@ def _metrics(compared: Compared) -> list[str]:
     for row in compared.frame("metrics").to_dicts():
         gate = statuses.get(row["metric"])
         verdict = f"{_sign(row['verdict'])} {row['verdict']}"
-        rows.append(
-            [
-                f"**{words.title_of(row['metric'])}**" if gate else words.title_of(row["metric"]),
-                words.side_value(row["metric"], row["baseline"]),
-                words.side_value(row["metric"], row["candidate"]),
-                words.effect_value(row["kind"], row["effect"]),
-                words.interval(row),
-                f"{row['tasks']} ({words.moved(row)})",
-                words.p_text(row["p_adjusted"]),
-                words.mde_text(row),
-                words.margin_text(row["kind"], row["margin"]),
-                f"{verdict}; gate {gate}" if gate else verdict,
-            ]
-        )
+        title, *cells = words.metric_cells(row)
+        more = words.mde_text(row), words.margin_text(row["kind"], row["margin"])
+        rows.append([f"**{title}**" if gate else title, *cells, *more, f"{verdict}; gate {gate}" if gate else verdict])
     note = (
         f"Gates are in bold. Intervals: {100 * (1 - compared.gates.alpha):g} %. MDE: the smallest difference that "
         f"these tasks find with a chance of 80 %. Seed {compared.gates.seed}."

@@ -172,3 +172,16 @@ def _lost_tasks(compared: Compared) -> int:
 
 
 _STATES: Final = ("passed", "failed", "timed_out", "infrastructure", "unknown")
+
+
+def metric_cells(row: Mapping[str, Any]) -> list[str]:
+    """What every table of metrics shows of one: title, both sides, effect, interval, tasks, corrected p-value."""
+    return [
+        title_of(row["metric"]),
+        side_value(row["metric"], row["baseline"]),
+        side_value(row["metric"], row["candidate"]),
+        effect_value(row["kind"], row["effect"]),
+        interval(row),
+        f"{row['tasks']} ({moved(row)})",
+        p_text(row["p_adjusted"]),
+    ]
