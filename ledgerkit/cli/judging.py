@@ -127,10 +127,12 @@ def judgements_command(  # noqa: PLR0913, PLR0917 - one argument per option
         print_json(found)
         return
     _print(found, limit)
-    known = ledger.calibrations()["judge_id"].unique()
-    for name in found["judge_id"].unique().sort():
-        if name not in known:
-            console().print(text(f"{name} is not calibrated: ledgerkit annotate, then ledgerkit calibrate", "yellow"))
+    uncalibrated = found.join(ledger.calibrations(), on=_CALIBRATED, how="anti")
+    for name, rubric, judged in (
+        uncalibrated.select("judge_id", "rubric_id", "kind").unique().sort(pl.all()).iter_rows()
+    ):
+        line = f"{name} is not calibrated on {judged} by {rubric}: ledgerkit annotate, then ledgerkit calibrate"
+        console().print(text(line, "yellow"))
 
 
 @click.command("annotate")
@@ -205,6 +207,8 @@ def _trusted(value: Any) -> str:  # noqa: ANN401 - a cell
     return "" if value is None else ("yes" if value else "no")
 
 
+_CALIBRATED: Final = ["judge_id", "judge_version", "rubric_hash", "kind"]
+"""What a calibration is bound to."""
 _JUDGEMENTS: Final[dict[str, tuple[str, Cell]]] = {
     "run_id": ("run", short_id),
     "kind": ("kind", str),

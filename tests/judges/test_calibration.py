@@ -6,9 +6,11 @@ import random
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import ledgerkit as lk
 from ledgerkit import judges
+from ledgerkit.cli import main
 from ledgerkit.errors import QueryError, UnknownNameError
 from ledgerkit.judges.calibration import calibrate, check_positions, corrected_prevalence, kappa, proportion
 from tests.absent import run_without
@@ -151,6 +153,17 @@ def test_people_annotate_and_judges_are_held_against_it(judged: lk.Ledger) -> No
     there = judged.sql("select count(*) from messages").item()
     assert judged.calibrate("rules") == made
     assert judged.sql("select count(*) from messages").item() == there
+
+
+def test_a_calibration_is_of_one_rubric_alone(judged: lk.Ledger) -> None:
+    judged.judge(judges.RuleJudge(), runs=["good", "liar"])
+    judged.annotate("good", label="passed", by="ada")
+    judged.annotate("liar", label="failed", by="ada")
+    judged.calibrate("rules")
+    listing = ["judgements", "--ledger", str(judged.path)]
+    assert "not calibrated" not in CliRunner().invoke(main, listing).output
+    judged.judge(judges.RuleJudge.with_budget(3.5), runs=["good"])
+    assert "rules is not calibrated on run by" in CliRunner().invoke(main, listing).output
 
 
 def test_annotations_need_a_target_words_and_somebody(judged: lk.Ledger) -> None:
