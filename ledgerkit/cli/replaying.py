@@ -31,6 +31,19 @@ _STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "b
 @click.option("--visible", is_flag=True, help="List everything that was visible by then, not only what was new.")
 @click.option("--verify", is_flag=True, help="How true the rebuilt contexts are: of a run's steps, or by log format.")
 @click.option("--against", metavar="RUN", help="Where this other run parts from it.")
+@click.option(
+    "--html", "page", metavar="FILE", type=click.Path(), help="Write all steps as one page that needs no server."
+)
+@click.option(
+    "--strategy",
+    "strategies",
+    metavar="STRATEGY",
+    multiple=True,
+    help="Whose contexts the page of --html shows, as in AsRecorded or 'LastObservations(5)'. May be repeated.",
+)
+@click.option(
+    "--allow", multiple=True, metavar="NAME", help="Let a finding of the last scan for secrets pass. May be repeated."
+)
 @audit_option
 @json_option
 @reads_past
@@ -41,13 +54,16 @@ def replay_command(  # noqa: PLR0913, PLR0917 - one argument per option
     visible: bool,
     verify: bool,
     against: str | None,
+    page: str | None,
+    strategies: tuple[str, ...],
+    allow: tuple[str, ...],
     audience: lk.Audience,
     as_json: bool,
 ) -> None:
     """Step through a run: what the model could see by then, what it did, what came back.
 
-    In a terminal: keys step through. Otherwise all steps are printed, or the one that --step names. RUN may be left
-    out with --verify.
+    In a terminal: keys step through. Otherwise all steps are printed, or the one that --step names. --html writes a
+    page with the history beside each step's context. RUN may be left out with --verify.
     """
     if verify:
         _verify(ledger, run_id, as_json=as_json)
@@ -58,8 +74,12 @@ def replay_command(  # noqa: PLR0913, PLR0917 - one argument per option
         _part(ledger, run_id, against, as_json=as_json)
         return
     run = ledger.run(run_id)
-    replay = run.replay(audience)
-    if as_json:
+    replay = run.replay(audience, strategies=strategies)
+    if page is not None:
+        from ledgerkit.notebook import export_replay
+
+        click.echo(str(export_replay(replay, page, allow=allow)))
+    elif as_json:
         steps = [replay.step(at)] if at is not None else list(replay)
         print_json([_json(step, visible=visible) for step in steps])
     elif at is not None:

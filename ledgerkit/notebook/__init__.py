@@ -21,6 +21,7 @@ from ledgerkit.notebook.exporting import export_html
 from ledgerkit.notebook.memories import MemoryCard, memory_card
 from ledgerkit.notebook.pictures import use_charts
 from ledgerkit.notebook.progress import CellProgress, Note, note, progress
+from ledgerkit.notebook.standing import export_replay
 from ledgerkit.notebook.tables import Table, show
 from ledgerkit.notebook.views import View, Views, views
 
@@ -39,6 +40,7 @@ __all__ = [
     "claim_cards",
     "demo_ledger",
     "export_html",
+    "export_replay",
     "memory_card",
     "note",
     "progress",

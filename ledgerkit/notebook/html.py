@@ -6,8 +6,10 @@ One rule: what is not ``Safe`` is escaped, and what acts on a display is shown a
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable
 from functools import cache
+from hashlib import sha256
 from html import escape
 from importlib import resources
 from typing import Final
@@ -62,8 +64,6 @@ def picture(svg: str, words: str) -> Safe:
         svg: The picture.
         words: What it shows, for those who do not see it.
     """
-    from base64 import b64encode
-
     return tag("img", src="data:image/svg+xml;base64," + b64encode(svg.encode()).decode(), alt=words)
 
 
@@ -89,17 +89,28 @@ def cell(*children: Child, label: str) -> Safe:
     return joined([stylesheet(), tag("section", *children, class_="lk", aria_label=label)])
 
 
-def document(title: str, *children: Child, styles: str = "") -> str:
-    """A page that stands alone: no script may run in it, and nothing may be fetched."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+def document(title: str, *children: Child, styles: str = "", script: str = "") -> str:
+    """A page that stands alone: nothing may be fetched, and no script may run in it but the one that is given.
+
+    Args:
+        title: Its title.
+        children: What stands in it.
+        styles: Style beside the package's own.
+        script: An ES module of the package; never anything of a log. The page's policy names its hash.
+    """
+    sha = b64encode(sha256(script.encode()).digest()).decode()
+    scripts = f"script-src 'sha256-{sha}'; " if script else ""
+    policy = f"default-src 'none'; {scripts}style-src 'unsafe-inline'; img-src data:; "
+    policy += "base-uri 'none'; form-action 'none'"
     head = joined(
         [
             tag("meta", charset="utf-8"),
-            Safe(f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'),
+            Safe(f'<meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=True)}">'),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("meta", name="referrer", content="no-referrer"),
             tag("title", title),
             Safe(f"<style>{static('lk.css')}{styles}</style>"),
         ]
     )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{joined(children)}</body></html>\n'
+    module = Safe(f'<script type="module">{script}</script>' if script else "")
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{joined(children)}{module}</body></html>\n'

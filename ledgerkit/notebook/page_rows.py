@@ -14,6 +14,8 @@ from ledgerkit.safety.inert import inert_terminal
 
 PAGE: Final = 200
 """Rows of a page, at most."""
+SLICE: Final = 20_000
+"""Characters of a text that one answer holds."""
 HEAD: Final = 160
 """Characters of the beginning of a text."""
 BAD: Final = ("FAILED", "TIMED_OUT", "CANCELLED")
@@ -57,6 +59,30 @@ def part_row(row: Mapping[str, Any]) -> Answer:
     return {key: value for key, value in shown.items() if value is not None}
 
 
+def part_detail(row: Mapping[str, Any], start: int = 0) -> Answer:
+    """One part with its labels and a slice of its text."""
+    said = str(row["text"] if row["text"] is not None else row["data"] or "")
+    trust = labels.trust_chip(row["part_trust_level"])
+    return {
+        "row": row["row"],
+        "length": len(said),
+        "text": said[start : start + SLICE],
+        "reference": f"message:{row['message_id']}",
+        "part_index": row["part_index"],
+        "sequence_no": row["sequence_no"],
+        "label": labels.kind_name(row["kind"]),
+        "trust": trust.text,
+        "tone": trust.tone,
+        "hint": trust.hint,
+        "visibility": row["part_visibility"],
+        "step": row["step"],
+        "visible_from": row["visible_from"],
+        "tool": row["tool_name"],
+        "status": row["status"],
+        "tokens": row["token_count"],
+    }
+
+
 def step_row(row: Mapping[str, Any]) -> Answer:
     """A row of the list of steps."""
     return {
@@ -72,6 +98,8 @@ def step_row(row: Mapping[str, Any]) -> Answer:
         "cached": row["cache_read_tokens"],
         "output": row["output_tokens"],
         "cost": row["cost"],
+        "spent": round(row["spent"], 9),
+        "unpriced": row["unpriced"],
     }
 
 

@@ -23,6 +23,7 @@ from ledgerkit.notebook.page_rows import (
     fields_of,
     inert_answer,
     page_range,
+    part_detail,
     part_row,
     step_row,
     timeline_column,
@@ -31,14 +32,11 @@ from ledgerkit.notebook.page_rows import (
 from ledgerkit.notebook.sights import Sights
 from ledgerkit.protocol.vocabulary import ContextSection
 from ledgerkit.replay import Replay
-from ledgerkit.reports import labels
 from ledgerkit.reports.formatting import format_money, format_time
 from ledgerkit.strategies import Strategy
 
 BINS: Final = 400
 """Columns of the timeline, at most."""
-SLICE: Final = 20_000
-"""Characters of a text that one answer holds."""
 
 
 class ReplayPages:
@@ -122,14 +120,19 @@ class ReplayPages:
         )  # fmt: skip
         joined = steps.join(done, on="step", how="left", maintain_order="left")
         joined = joined.join(checked.cast({"step": pl.Int32}), on="step", how="left", maintain_order="left")
-        return joined.with_columns(pl.col("failed", "errors", "worst").fill_null(0))
+        return joined.with_columns(
+            pl.col("failed", "errors", "worst").fill_null(0),
+            spent=pl.col("cost").fill_null(0).cum_sum(),
+            unpriced=pl.col("cost").is_null().cum_sum().cast(pl.Int64),
+        )
 
-    def _with_tokens(self, strategy: int) -> pl.DataFrame:
+    def steps(self, strategy: int) -> pl.DataFrame:
+        """One row per step: what was done, how it ended, what it took, and its context under a strategy."""
         tokens = self.sights.tokens(strategy)
         return self._calls.join(tokens, on="step", how="left", maintain_order="left")
 
     def _timeline(self, asked: Mapping[str, Any]) -> Answer:
-        rows = self._with_tokens(self._strategy(asked))
+        rows = self.steps(self._strategy(asked))
         width = max(-(-rows.height // BINS), 1)
         binned = rows.group_by(bin=pl.col("step") // width, maintain_order=True).agg(
             pl.col("step").first().alias("from_step"),
@@ -145,7 +148,7 @@ class ReplayPages:
 
     def _steps(self, asked: Mapping[str, Any]) -> Answer:
         start, count = page_range(asked)
-        rows = self._with_tokens(self._strategy(asked)).slice(start, count)
+        rows = self.steps(self._strategy(asked)).slice(start, count)
         return {"start": start, "rows": [step_row(row) for row in rows.iter_rows(named=True)]}
 
     def _look(self, asked: Mapping[str, Any]) -> Answer:
@@ -157,7 +160,7 @@ class ReplayPages:
         by_section = {row["section"]: row for row in sections.iter_rows(named=True)}
         known = [one.value for one in ContextSection if one.value in by_section]
         reasons = sight.out.group_by("reason").len().sort("len", "reason", descending=[True, False])
-        row = self._with_tokens(strategy).row(step, named=True) if len(self.replay) else None
+        row = self.steps(strategy).row(step, named=True) if len(self.replay) else None
         first = sight.history.filter(pl.col("step") == step, pl.col("inherited") == 1)["row"]
         return {
             "step": step,
@@ -197,38 +200,15 @@ class ReplayPages:
         number, start = whole_number(asked.get("row")), max(whole_number(asked.get("start")), 0)
         if not 0 <= number < parts.height:
             raise ProtocolError(f"The page asked for part {number}; the run has {parts.height}.")
-        row = parts.row(number, named=True)
-        said = str(row["text"] if row["text"] is not None else row["data"] or "")
-        trust = labels.trust_chip(row["part_trust_level"])
-        return {
-            "row": number,
-            "start": start,
-            "length": len(said),
-            "text": said[start : start + SLICE],
-            "reference": f"message:{row['message_id']}",
-            "part_index": row["part_index"],
-            "sequence_no": row["sequence_no"],
-            "label": labels.kind_name(row["kind"]),
-            "trust": trust.text,
-            "tone": trust.tone,
-            "hint": trust.hint,
-            "visibility": row["part_visibility"],
-            "step": row["step"],
-            "visible_from": row["visible_from"],
-            "tool": row["tool_name"],
-            "status": row["status"],
-            "tokens": row["token_count"],
-        }
+        return {**part_detail(parts.row(number, named=True), start), "start": start}
 
     def _find(self, asked: Mapping[str, Any]) -> Answer:
         """The next part that says some words, round the end, and the step to look at it."""
         words = str(asked.get("words") or "").lower()
         if not words:
             return {"row": None, "step": None, "found": 0}
-        says = pl.concat_str(
-            [pl.col("text").fill_null(""), pl.col("data").fill_null(""), pl.col("tool_name").fill_null("")],
-            separator="\n",
-        )
+        shown = pl.coalesce("text", "data").fill_null("")
+        says = pl.concat_str([shown, pl.col("tool_name").fill_null("")], separator="\n")
         hits = self.sights.parts.filter(says.str.to_lowercase().str.contains(words, literal=True)).select(
             "row", "step", "visible_from"
         )

@@ -29,6 +29,12 @@ from ledgerkit.strategies import (
 STANDARD: Final[tuple[Strategy, ...]] = (AsRecorded(), FullHistory(), LastObservations(5), ClearAt(20_000))
 """Strategies to switch between where none are named."""
 
+NOTES: Final = {
+    Rendition.REFERENCE.value: "only a reference to message {no}",
+    Rendition.EXCERPT.value: "beginning and end of it",
+    Rendition.SUMMARY.value: "a summary that the strategy assumes",
+}
+"""What a part looks like in a rendition that is not the whole of it."""
 _KEYS: Final = ("message_id", "part_index")
 _NONE: Final = pl.DataFrame(
     schema={
@@ -162,9 +168,12 @@ class Sights:
         there = self.replay.frames.context(self.projection(strategy).placements, self.run, step)
         return there.select(*_NONE.columns).with_columns(pl.col("rendition", "section").cast(pl.String))
 
+    def follows_compactions(self, strategy: int) -> bool:
+        """Whether a strategy takes out what a recorded compaction took out."""
+        return any(isinstance(link, AsRecorded) for link in _links(self.strategies[strategy]))
+
     def _reason(self, strategy: int, step: int) -> pl.Expr:
-        follows = any(isinstance(link, AsRecorded) for link in _links(self.strategies[strategy]))
-        compacted = (pl.col("ends_at") <= step) & pl.lit(follows)
+        compacted = (pl.col("ends_at") <= step) & pl.lit(self.follows_compactions(strategy))
         is_out = pl.col("state").is_in(["out", "left"])
         named = pl.coalesce(
             "absence",
@@ -197,9 +206,4 @@ def rendition_note(rendition: str, sequence_no: int | None) -> str:
         >>> rendition_note("reference", 12)
         'only a reference to message 12'
     """
-    if rendition == Rendition.REFERENCE.value:
-        return f"only a reference to message {sequence_no}"
-    return {
-        Rendition.EXCERPT.value: "beginning and end of it",
-        Rendition.SUMMARY.value: "a summary that the strategy assumes",
-    }.get(rendition, "")
+    return NOTES.get(rendition, "").format(no=sequence_no)

@@ -6,11 +6,10 @@ One rule: Python computes, the page shows. Rows travel in messages, a page at a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ledgerkit.errors import MissingExtraError, UnknownNameError
-from ledgerkit.notebook.html import static
+from ledgerkit.notebook.module import module_text, style_text
 from ledgerkit.notebook.pages import ReplayPages
 from ledgerkit.notebook.replay_page import replay_page
 from ledgerkit.replay import Replay, Step
@@ -25,21 +24,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from traitlets import Bunch
-
-MODULES: Final = ("dom.js", "asking.js", "list.js", "timeline.js", "rows.js", "detail.js", "main.js")
-"""Files of ``static/replay`` that make up the widget's one ES module, in order."""
-
-
-@cache
-def module_text() -> str:
-    """The widget's ES module: its files one after the other. Only the last one exports."""
-    return "\n".join(static(f"replay/{name}") for name in MODULES)
-
-
-@cache
-def style_text() -> str:
-    """The widget's style."""
-    return static("lk.css") + static("replay.css")
 
 
 class ReplayWidget(anywidget.AnyWidget):

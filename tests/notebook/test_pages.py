@@ -12,7 +12,8 @@ import pytest
 
 import ledgerkit as lk
 from ledgerkit.notebook.page_rows import PAGE
-from ledgerkit.notebook.pages import BINS, SLICE, ReplayPages
+from ledgerkit.notebook.page_rows import SLICE
+from ledgerkit.notebook.pages import BINS, ReplayPages
 from ledgerkit.notebook.widget import ReplayWidget, module_text
 from tests.notebook.hostile import hostile_ledger
 from tests.notebook.long import long_ledger

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ledgerkit.notebook.module import module_text, style_text
 from ledgerkit.notebook.pages import ReplayPages
-from ledgerkit.notebook.widget import module_text, style_text
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -36,10 +36,12 @@ class Detail {
     if (start === 0) this.text.replaceChildren();
     this.text.append(part.text || (part.length ? "" : "No text: its content is not in the ledger, or is no text."));
     this.shown = start + part.text.length;
-    this.more.hidden = this.shown >= part.length;
-    this.more.textContent = `more (${count(part.length - this.shown)} characters)`;
+    const missing = part.length - this.shown;
+    const isHere = this.shown < (part.held ?? part.length);
+    this.more.hidden = !isHere;
+    this.more.textContent = `more (${count(missing)} characters)`;
     this.reference.value = part.reference;
-    this.copied.textContent = "";
+    this.copied.textContent = missing > 0 && !isHere ? `${count(missing)} more characters are in the ledger, not in this page` : "";
     return part.reference;
   }
 

@@ -43,10 +43,11 @@ function fillFigures(host, look, dearest) {
   const figures = [bar("context", `${count(look.tokens)} tokens`, parts)];
   if (call && call.input !== null) {
     const cached = call.cached || 0;
-    figures.push(bar("recorded input", `${count(call.input)} tokens`, [["from a cache", cached], ["not from a cache", call.input - cached]]));
+    figures.push(bar("recorded input", `${count(call.input)} tokens, ${count(call.output)} out`, [["from a cache", cached], ["not from a cache", call.input - cached]]));
   }
   if (call && call.cost !== null) {
-    figures.push(bar("cost", `${dollars(call.cost)}, ${count(call.output)} tokens out`, [["this step", call.cost], ["up to the dearest", dearest - call.cost]], true));
+    const unknown = call.unpriced ? `, ${count(call.unpriced)} calls unpriced` : "";
+    figures.push(bar("cost", `${dollars(call.cost)} of ${dollars(call.spent)} so far${unknown}`, [["this step", call.cost], ["up to the dearest", dearest - call.cost]], true));
   }
   host.replaceChildren(...figures);
 }
