@@ -39,6 +39,9 @@ _ANCESTORS = """
     where line.relation in ('rewind', 'fork', 'retry') and p.sequence_no <= f.sequence_no
     order by depth desc, p.sequence_no, p.part_index
 """
+_BRANCHED = """
+    select 1 from latest_runs where run_id = $run_id and relation in ('rewind', 'fork', 'retry') limit 1
+"""
 _CALLS_OF = "select * from model_calls where list_contains($runs, run_id)"
 
 
@@ -107,10 +110,14 @@ class Run(Displayed):
             audience: Whose eyes: parts that this audience may not see are left out.
             strategies: Strategies, or their names, to switch between; what was recorded and a few others if not given.
         """
-        from ledgerkit.strategies import parse_strategy
+        chosen: list[Strategy] = []
+        if strategies:
+            from ledgerkit.strategies import parse_strategy
 
-        chosen = [parse_strategy(one) if isinstance(one, str) else one for one in strategies]
-        inherited, _ = visible_to(self._database.frame(_ANCESTORS, {"run_id": self.run_id}), audience)
+            chosen = [parse_strategy(one) if isinstance(one, str) else one for one in strategies]
+        inherited = None
+        if self._database.frame(_BRANCHED, {"run_id": self.run_id}).height:  # most did not, and the walk back is dear
+            inherited, _ = visible_to(self._database.frame(_ANCESTORS, {"run_id": self.run_id}), audience)
         parts, _ = visible_to(self.parts(), audience)
         verdicts, _ = visible_to(self.verifier_results(), audience)
         return Replay(

@@ -8,11 +8,16 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import ledgerkit as lk
+from ledgerkit.notebook import export_replay
 from ledgerkit.notebook.lab import prepare_lab
 from tests.browsing import browser
 from tests.lab.server import Opened, opened, running, write_notebook
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 _THEMES: Final = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 _CELLS: Final = (
@@ -41,6 +46,7 @@ def main(out: Path) -> None:
         lab = prepare_lab(room / "lab")
         write_notebook(lab.folder / "pictures.ipynb", *_CELLS)
         with running(lab, room) as address, browser() as started:
+            _take_page(started, lab.ledger, out)
             for width, height in ((1280, 860), (800, 960)):
                 with opened(started, address, "pictures.ipynb", width=width, height=height) as shown:
                     shown.command("application:toggle-left-area")
@@ -51,6 +57,21 @@ def main(out: Path) -> None:
                     for name, theme in _THEMES.items():
                         shown.theme(theme)
                         _take(shown, out, f"{width}-{name}")
+
+
+def _take_page(started: Browser, ledger: Path, out: Path) -> None:
+    """The replay as a page of its own."""
+    with lk.open(ledger) as opened_ledger:
+        replay = opened_ledger.run("126abe30").replay(strategies=["AsRecorded", "LastObservations(2)"])
+        page_file = export_replay(replay, ledger.parent / "page.html")
+    page = started.new_page(viewport={"width": 1280, "height": 860}, color_scheme="light")
+    page.goto(page_file.as_uri() + "#step=13")
+    page.locator(".lk-replay[data-ready='1']").wait_for()
+    page.locator(".lkr-history .lkr-row").nth(6).click()
+    page.locator(".lkr-detail").wait_for()
+    page.wait_for_timeout(300)
+    page.screenshot(path=out / "replay-page-light.png")
+    page.close()
 
 
 def _take(shown: Opened, out: Path, name: str) -> None:

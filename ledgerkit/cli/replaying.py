@@ -127,7 +127,7 @@ def _part(ledger: lk.Ledger, run_id: str, against: str, *, as_json: bool) -> Non
 
 def _json(step: Step, *, visible: bool) -> dict[str, Any]:
     out: dict[str, Any] = {"step": step.number, "call": step.call, "visible_parts": step.visible.height}
-    out["visible_tokens"] = step.visible_tokens
+    out |= {"visible_tokens": step.visible_tokens, "spent": step.spent, "unpriced": step.unpriced}
     names = ("entered", "wrote", "came_back", "beside", *(("visible",) if visible else ()))
     out["verdicts"] = step.verdicts.to_dicts()
     return out | {name: getattr(step, name).to_dicts() for name in names}
@@ -143,6 +143,8 @@ def _print_step(step: Step, total: int, *, visible: bool) -> None:
         f"cached {format_compact(call['cache_read_tokens'])}",
         f"out {format_compact(call['output_tokens'])}",
         format_money(call["cost"]),
+        f"so far {format_money(step.spent)}",
+        *([f"({plural(step.unpriced, 'call')} unpriced)"] if step.unpriced else ()),
     ]
     out.print(text("  ".join(figures), "dim"))
     out.print(

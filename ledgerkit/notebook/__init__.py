@@ -20,10 +20,10 @@ from ledgerkit.notebook.demo import demo_ledger
 from ledgerkit.notebook.exporting import export_html
 from ledgerkit.notebook.memories import MemoryCard, memory_card
 from ledgerkit.notebook.pictures import use_charts
-from ledgerkit.notebook.progress import CellProgress, Note, note, progress
+from ledgerkit.notebook.cell_progress import CellProgress, Note, note, progress
 from ledgerkit.notebook.standing import export_replay
 from ledgerkit.notebook.tables import Table, show
-from ledgerkit.notebook.views import View, Views, views
+from ledgerkit.notebook.viewing import View, Views, views
 
 if TYPE_CHECKING:
     from ledgerkit.notebook.widget import ReplayWidget

@@ -35,6 +35,8 @@ class Step(Displayed):
     Attributes:
         number: Number of the call, from 0.
         call: Its row of ``model_calls``, with its cost if the calls were priced.
+        spent: What the run's calls up to this one cost, in dollars; ``None`` if no price of them is known.
+        unpriced: Calls up to this one whose price is not known.
         visible: Parts that its context may hold.
         entered: Those of them that no earlier call could see.
         wrote: Parts that the model wrote in this call.
@@ -45,6 +47,8 @@ class Step(Displayed):
 
     number: int
     call: dict[str, Any]
+    spent: Any
+    unpriced: int
     visible: pl.DataFrame
     entered: pl.DataFrame
     wrote: pl.DataFrame
@@ -94,6 +98,7 @@ class Replay(Displayed):
         none = pl.DataFrame(schema={"step": pl.Int32, "verdict": pl.String})
         self._verdicts = none if verdicts is None else verdicts
         self._calls = calls.filter(pl.col("step").is_not_null()).sort("step").to_dicts()
+        self._costs = [call.get("cost") for call in self._calls]
         self._facts, self._frames = facts, frames
         self.strategies = tuple(strategies)
 
@@ -150,6 +155,8 @@ class Replay(Displayed):
         return Step(
             number=at,
             call=call,
+            spent=sum(known) if (known := [cost for cost in self._costs[: at + 1] if cost is not None]) else None,
+            unpriced=sum(cost is None for cost in self._costs[: at + 1]),
             visible=seen,
             entered=seen.filter(pl.col("visible_from") == at) if at else seen,
             wrote=own.filter(pl.col("call_id") == call["call_id"]),

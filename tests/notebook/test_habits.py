@@ -14,7 +14,7 @@ import ledgerkit as lk
 from ledgerkit import notebook, tables
 from ledgerkit.notebook.demo import DEMO_VARIABLE, bundled
 from ledgerkit.notebook.lab import prepare_lab
-from ledgerkit.notebook.progress import CellProgress
+from ledgerkit.notebook.cell_progress import CellProgress
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -65,7 +65,8 @@ def test_what_a_view_shows_can_be_copied(demo: lk.Ledger) -> None:
     view: Any = notebook.views(demo).model_calls.head(3)
     page = str(view._repr_mimebundle_()["text/html"])
     assert "select *" in page
-    assert "ledger.scan(&#x27;model_calls&#x27;).head(3).collect()" in page
+    assert "ledger.scan(&#x27;model_calls&#x27;)" in page
+    assert ".head(3).collect()" in page
 
 
 def test_progress_is_drawn_seldom_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,8 +129,8 @@ class View:
         lines = [f"select {', '.join(map(_quoted, self.chosen)) or '*'}", f"from {_quoted(self.name)}"]
         if self.wanted:
             lines.append("where " + " and ".join(_condition(name, value) for name, value in self.wanted))
-        if self.order:
-            lines.append(f"order by {_quoted(self.order)} {'desc' if self.falls else 'asc'} nulls last")
+        first = [f"{_quoted(self.order)} {'desc' if self.falls else 'asc'} nulls last"] if self.order else []
+        lines.append("order by " + ", ".join([*first, *map(_quoted, self._place)]))
         if self.limit is not None:
             lines.append(f"limit {self.limit}")
         return "\n".join(lines)
@@ -140,13 +140,19 @@ class View:
         text = f"ledger.scan({self.name!r})"
         for name, value in self.wanted:
             text += f".filter(pl.col({name!r}).{'is_null()' if value is None else f'eq(pl.lit({value!r}))'})"
-        if self.order:
-            text += f".sort({self.order!r}, descending={self.falls}, nulls_last=True)"
+        falls = f", descending={[self.falls, *[False] * len(self._place)]}" if self.order and self.falls else ""
+        order = [self.order, *self._place] if self.order else self._place
+        text += f".sort({', '.join(map(repr, order))}{falls}, nulls_last=True)"
         if self.limit is not None:
             text += f".head({self.limit})"
         if self.chosen:
             text += f".select({', '.join(map(repr, self.chosen))})"
         return text + ".collect()"
+
+    @property
+    def _place(self) -> list[str]:
+        """Columns that say where a row stands: the same question has the same rows in the same order."""
+        return [name for name in _PLACE if name in self.columns and name != self.order]
 
     def _known(self, name: str) -> str:
         if name not in self.columns:
@@ -199,9 +205,16 @@ def views(ledger: Ledger) -> Views:
         select "run_id"
         from "tool_calls"
         where "status" = 'FAILED'
+        order by "session_id", "run_id", "sequence_no", "step", "tool_call_id", "path"
         limit 5
     """
     return Views(ledger)
+
+
+_PLACE: Final = (
+    "session_id", "run_id", "sequence_no", "part_index", "step", "check_no", "call_id", "tool_call_id", "import_id",
+    "path", "field", "start", "created_at", "snapshot_id", "checkpoint_id",
+)  # fmt: skip
 
 
 def _quoted(name: str) -> str:
