@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ledgerkit.notebook.cell_progress import CellProgress, Note, note, progress
 from ledgerkit.notebook.claims import ClaimCards, claim_cards
 from ledgerkit.notebook.demo import demo_ledger
 from ledgerkit.notebook.exporting import export_html
 from ledgerkit.notebook.memories import MemoryCard, memory_card
 from ledgerkit.notebook.pictures import use_charts
-from ledgerkit.notebook.cell_progress import CellProgress, Note, note, progress
 from ledgerkit.notebook.standing import export_replay
 from ledgerkit.notebook.tables import Table, show
 from ledgerkit.notebook.viewing import View, Views, views

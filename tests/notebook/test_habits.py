@@ -12,9 +12,9 @@ import pytest
 
 import ledgerkit as lk
 from ledgerkit import notebook, tables
+from ledgerkit.notebook.cell_progress import CellProgress
 from ledgerkit.notebook.demo import DEMO_VARIABLE, bundled
 from ledgerkit.notebook.lab import prepare_lab
-from ledgerkit.notebook.cell_progress import CellProgress
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

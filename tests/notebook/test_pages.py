@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import ledgerkit as lk
-from ledgerkit.notebook.page_rows import PAGE
-from ledgerkit.notebook.page_rows import SLICE
+from ledgerkit.notebook.module import module_text
+from ledgerkit.notebook.page_rows import PAGE, SLICE
 from ledgerkit.notebook.pages import BINS, ReplayPages
-from ledgerkit.notebook.widget import ReplayWidget, module_text
+from ledgerkit.notebook.widget import ReplayWidget
 from tests.notebook.hostile import hostile_ledger
 from tests.notebook.long import long_ledger
 
