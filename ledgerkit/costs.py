@@ -91,10 +91,14 @@ class LedgerCosts:
             until: Only calls before this moment.
             priced_as: What if this model had answered: see ``cost.price_calls``.
         """
-        calls = _within(self._storage.database.kept(_CALLS), since, until)
+        calls = _within(self._recorded_calls(), since, until)
         facts = self._storage.database.kept(f"select {_RUN_FACTS} from latest_runs")  # noqa: S608
         priced = cost.price_calls(calls, self.prices, priced_as=priced_as)
         return priced.join(facts, on=["session_id", "run_id"], how="left", maintain_order="left")
+
+    def _recorded_calls(self) -> pl.DataFrame:
+        """All model calls without prices, kept from one question to the next."""
+        return self._storage.database.kept(_CALLS)
 
     def cost(
         self,

@@ -33,6 +33,11 @@ _COMPACTED: Final = """
             or metadata->>'$.isCompactSummary' = 'true' or (part_type = 'json' and data->>'$.note' = 'compaction')
             or (call_id is not null and part_trust_level = 'MODEL_GENERATED'))
 """
+_OPEN_FORKS: Final = """
+    select session_id, run_id, parent_run_id as origin_id from latest_runs
+    where relation = 'fork' and parent_run_id is not null
+        and parent_run_id not in (select run_id from latest_runs union all select session_id from latest_runs)
+"""
 _TEXT_PARTS: Final = 20_000
 """Parts whose words are looked at together: bounds memory."""
 
@@ -49,6 +54,7 @@ class LedgerSpending:
         def _resolve(self, given: str) -> tuple[str, str]: ...
         def attributions(self, runs: Collection[str] | None = None) -> Iterator[Attribution]: ...  # noqa: D102
         def calls(self) -> pl.DataFrame: ...  # noqa: D102
+        def _recorded_calls(self) -> pl.DataFrame: ...
         def attribute_cost(self, by: Sequence[str], *, runs: Collection[str] | None = None) -> pl.DataFrame: ...  # noqa: D102
 
     def cost_by_step(self, run: str, by: str = "section") -> pl.DataFrame:
@@ -79,6 +85,27 @@ class LedgerSpending:
             tables.append(by_step(found, placed[by]))
         rows = pl.concat(tables)
         return rows.filter(pl.col("session_id") == session)
+
+    def open_forks(self) -> pl.DataFrame:
+        """Forks whose origin the ledger does not hold, and what was counted for them that may be the origin's.
+
+        A fork's log repeats calls of its origin. They count once in every total, for the origin if the ledger holds it.
+        Where it does not, nothing tells the repeated calls from the fork's own: of what is counted for the fork,
+        between nothing and all was spent by the origin. Importing the origin's log decides it.
+
+        Returns:
+            One row per fork, by session and run: ``origin_id`` (as the log names it), ``calls``, ``input_tokens``,
+            ``output_tokens``, ``least_cost`` (0) and ``most_cost`` of the fork itself, ``unpriced_calls``.
+        """
+        forks = self._storage.database.kept(_OPEN_FORKS)
+        calls = self._recorded_calls().filter("billed").join(forks, on=["session_id", "run_id"])
+        calls = cost.price_calls(calls, self.prices)
+        keys = ["session_id", "run_id", "origin_id"]
+        rows = cost.group_costs(calls, keys).select(
+            *keys, "calls", "input_tokens", "output_tokens", pl.lit(0).cast(pl.Decimal(38, 12)).alias("least_cost"),
+            pl.col("cost").alias("most_cost"), "unpriced_calls",
+        )  # fmt: skip
+        return rows.sort(keys)
 
     def burn_down(
         self, budget: Decimal | float | str, *, task: str | None = None, runs: Collection[str] | None = None

@@ -99,6 +99,13 @@ def print_costs(
     if unpriced := int(costs["unpriced_calls"].sum()):
         line += f"; {plural(unpriced, 'call')} without a known cost left out"
     console().print(line + _shown(costs, limit))
+    forks = ledger.open_forks()
+    if forks.height:
+        most = format_money(_total(forks["most_cost"]))
+        console().print(
+            f"{plural(forks.height, 'fork')} without their origin here: of {most} counted for them, any part was spent "
+            "by the origins (ledger.open_forks())."
+        )
 
 
 def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> None:

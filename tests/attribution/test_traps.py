@@ -147,10 +147,15 @@ def test_a_codex_fork_whose_parent_is_missing_and_that_has_a_sibling(ledger: lk.
     other.turn("C", 3, used=40)
     _import(ledger, _codex(tmp_path / "one.jsonl", one))
     assert ledger.sql(_BILLED).item(0, 0) == 10 + 11 + 20 + 21  # alone, what it copied counts for it: somebody paid it
+    assert ledger.open_forks().select("calls", "input_tokens", "least_cost", "unpriced_calls").rows() == [
+        (4, 10 + 11 + 20 + 21, 0, 4)
+    ]
     _import(ledger, _codex(tmp_path / "other.jsonl", other))
     assert ledger.sql(_BILLED).item(0, 0) == 10 + 11 + 20 + 21 + 40 + 41
+    assert ledger.open_forks()["calls"].to_list() == [4, 2]
     _import(ledger, _codex(tmp_path / "parent.jsonl", parent))
     assert ledger.sql(_BILLED).item(0, 0) == 10 + 11 + 20 + 21 + 40 + 41
+    assert ledger.open_forks().is_empty(), "the origin is here now"
 
 
 def test_re_emitted_token_counts(ledger: lk.Ledger, tmp_path: Path) -> None:
