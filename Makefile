@@ -81,7 +81,7 @@ endif
 
 docs: setup ## Write the pages made from code again, and run the examples in all pages
 	@set -e; for script in $(PAGE_SCRIPTS); do echo "$$script"; $(BIN)/python "$$script"; done
-	LEDGERKIT_REDACTION_KEY=public $(BIN)/pytest -q --doctest-glob='*.md' docs || test $$? -eq 5 # 5: no page holds an example
+	LEDGERKIT_REDACTION_KEY=public $(BIN)/pytest -q --doctest-glob='*.md' --ignore docs/reference docs || test $$? -eq 5 # 5: no page holds an example
 
 smoke: setup ## Install the built wheel with its runtime dependencies only, and use it
 	sh scripts/smoke.sh "$(PYTHON)"

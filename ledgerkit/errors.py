@@ -154,6 +154,10 @@ class ModelUnavailableError(LedgerkitError):
         self.status = status
 
 
+class NotebookRunError(LedgerkitError):
+    """A notebook that was to be run stopped at a cell."""
+
+
 class ExportTargetError(LedgerkitError, ValueError):
     """A path that an export cannot or may not write to."""
 

@@ -5,6 +5,7 @@ What only some methods need (importers, protocol models) is loaded by them, so t
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -68,6 +69,8 @@ _LABELS = """
     from parts group by all order by all
 """
 _SHORTEST_PREFIX = 4
+_SHOWN = 8
+"""Characters at the end of an id that tables show, and that one may begin to type."""
 _THERE = """
     select h.session_id, h.run_id, relation from current_history h left join latest_runs r
         on h.session_id = r.session_id and h.run_id = r.run_id
@@ -415,6 +418,8 @@ class Ledger(
     def run(self, run_id: str) -> Run:
         """A run by its id, by its session's id (then the main run), or by the beginning or end of either.
 
+        A beginning of the last eight characters, which tables show, is enough too; four characters are needed.
+
         Raises:
             UnknownNameError: If no run or more than one fits.
         """
@@ -486,13 +491,19 @@ class Ledger(
         found = there.filter(pl.any_horizontal(ids == given))
         if not found.height and len(given) >= _SHORTEST_PREFIX:
             lower, some = ids.str.to_lowercase(), given.lower()
-            found = there.filter(pl.any_horizontal(lower.str.starts_with(some), lower.str.ends_with(some)))
+            shown = lower.str.tail(_SHOWN)
+            fits = (lower.str.starts_with(some), lower.str.ends_with(some), shown.str.starts_with(some))
+            found = there.filter(pl.any_horizontal(*fits))
         main = found.filter(pl.col("relation").is_null())
         if found.height == 1 or (main.height == 1 and found["session_id"].n_unique() == 1):
             session, run, _ = (found if found.height == 1 else main).row(0)
             return session, run
         if found.height == 0:
-            raise errors.UnknownNameError(f"No run or session {given!r}. List them with: ledgerkit runs", name=given)
+            near = difflib.get_close_matches(given.lower(), there["run_id"].str.tail(_SHOWN).unique().sort().to_list())
+            maybe = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise errors.UnknownNameError(
+                f"No run or session {given!r}.{maybe} List them with: ledgerkit runs", name=given, available=near
+            )
         ids = found["run_id"].sort().to_list()
         raise errors.UnknownNameError(
             f"{given!r} fits {found.height} runs: {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''}. "

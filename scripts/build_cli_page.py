@@ -21,7 +21,11 @@ What `--help` says, command by command. Made by `scripts/build_cli_page.py`; do 
 
 def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     """Every command and group, the program itself first: how it is called, and the context that shows its help."""
-    yield from _below(main, click.Context(main, info_name="ledgerkit", terminal_width=_WIDTH, max_content_width=_WIDTH))
+    names = main.context_settings.get("help_option_names")
+    outer = click.Context(
+        main, info_name="ledgerkit", terminal_width=_WIDTH, max_content_width=_WIDTH, help_option_names=names
+    )
+    yield from _below(main, outer)
 
 
 def page() -> str:
@@ -44,10 +48,7 @@ def _below(command: click.Command, context: click.Context) -> Iterator[tuple[str
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             if child := command.get_command(context, name):
-                inner = click.Context(
-                    child, info_name=name, parent=context, terminal_width=_WIDTH, max_content_width=_WIDTH
-                )
-                yield from _below(child, inner)
+                yield from _below(child, click.Context(child, context, name, **child.context_settings))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,8 @@ PAGES: Final = {
 
 _MADE: Final = "Made from the source by `scripts/build_reference_page.py`; do not edit."
 _LONGEST_VALUE: Final = 120
+_MANY: Final = 5
+"""Methods above which a class has a list of them."""
 
 
 def pages() -> dict[str, str]:
@@ -86,10 +88,10 @@ def _entry(module: str, name: str) -> list[str]:
     if isinstance(found.node, ast.ClassDef):
         return head + _class_lines(name, found)
     if isinstance(found.node, ast.FunctionDef):
-        return head + [*_fenced(signature(name, found.node, is_method=False)), *documented(found.doc)]
+        return [*head, *_fenced(signature(name, found.node, is_method=False)), *documented(found.doc)]
     if found.node is None:
-        return head + [f"The module [`{found.module}`]({_page_of(found.module)}): {first_sentence(found.doc)}", ""]
-    return head + [*_fenced(_assigned(name, found.node)), *documented(found.doc)]
+        return [*head, f"The module [`{found.module}`]({_page_of(found.module)}): {first_sentence(found.doc)}", ""]
+    return [*head, *_fenced(_assigned(name, found.node)), *documented(found.doc)]
 
 
 def _heading(module: str, name: str) -> str:
@@ -119,9 +121,12 @@ def _class_lines(name: str, found: Found) -> list[str]:
     lines += documented(found.doc, attributes=not fields)
     told = attributes_of(found.doc)
     lines += [_field(each, told) for each in fields] + ([""] if fields else [])
-    for member in inside:
-        if isinstance(member.found.node, ast.FunctionDef) and member.found.name != "__init__":
-            lines += _method(name, member.found, member.found.node)
+    methods = [m.found for m in inside if isinstance(m.found.node, ast.FunctionDef) and m.found.name != "__init__"]
+    if len(methods) > _MANY:
+        links = sorted(f"[`{method.name}`](#{anchor(f'{name}.{method.name}')})" for method in methods)
+        lines += [", ".join(links), ""]
+    for method in methods:
+        lines += _method(name, method)
     return lines
 
 
@@ -131,11 +136,14 @@ def _is_field(found: Found) -> bool:
 
 def _field(found: Found, told: dict[str, str]) -> str:
     shown = _assigned(found.name, found.node) if found.node is not None else found.name
-    what = " ".join(prose((found.doc or "")).split()) or told.get(found.name, "")
+    what = " ".join(prose(found.doc or "").split()) or told.get(found.name, "")
     return f"- `{shown}`" + (f": {what}" if what else "")
 
 
-def _method(owner: str, found: Found, node: ast.FunctionDef) -> list[str]:
+def _method(owner: str, found: Found) -> list[str]:
+    node = found.node
+    if not isinstance(node, ast.FunctionDef):
+        raise TypeError(f"{owner}.{found.name} is no method")
     is_property = any(ast.unparse(each).endswith("property") for each in node.decorator_list)
     if is_property:
         shown = f"{owner}.{found.name}" + (f": {ast.unparse(node.returns)}" if node.returns else "")

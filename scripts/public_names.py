@@ -1,4 +1,4 @@
-"""Finds what ledgerkit offers by its public names, by reading source: nothing is imported, so that no extra is needed."""
+"""What stands behind each public name, read from the source: nothing is imported, so no extra is needed."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def find(module: str, name: str) -> Found:
         return parsed.definitions[name]
     if name in parsed.imports:
         source, original = parsed.imports[name]
-        if module_file(f"{source}.{original}"):
-            return Found(f"{source}.{original}", original, None, module_doc(f"{source}.{original}"))
-        if module_file(source):
+        if module_file(source) and (source, original) != (module, name):
             return find(source, original)
+    if module_file(f"{module}.{name}"):
+        return Found(f"{module}.{name}", name, None, module_doc(f"{module}.{name}"))
     raise LookupError(f"{module} does not say what {name} is")
 
 

@@ -119,9 +119,9 @@ def _item(text: str | None, indent: str = "") -> str:
     """Text on one line, but for a list in it, whose points keep lines of their own."""
     first, *points = re.split(r"\n\s*- ", text or "")
     told = [prose(" ".join(each.split())) for each in (first, *points)]
-    return told[0] + (
-        ("\n" if indent else "\n\n") + "\n".join(f"{indent}- {each}" for each in told[1:]) if points else ""
-    )
+    if not points:
+        return told[0]
+    return "\n".join([told[0], *([] if indent else [""]), *(f"{indent}- {each}" for each in told[1:])])
 
 
 def _fence(block: str) -> list[str]:

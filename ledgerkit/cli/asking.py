@@ -14,7 +14,7 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, reads_past
-from ledgerkit.cli.output import console, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.output import console, footer, json_text, note, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
 _ALL = 0
@@ -24,6 +24,7 @@ _ALL = 0
 @click.option("-n", "--limit", default=30, show_default=True, help="Runs to show; 0 shows all.")
 @click.option("--model", help="Only runs in which this model answered (part of its name is enough).")
 @click.option("--repository", help="Only runs in this repository (part of its name is enough).")
+@click.option("--reviews", is_flag=True, help="Also the runs that ledgerkit itself keeps judgements and notes in.")
 @json_option
 @reads_past
 def runs_command(
@@ -31,6 +32,7 @@ def runs_command(
     limit: int,
     model: str | None,
     repository: str | None,
+    reviews: bool,
     as_json: bool,
 ) -> None:
     """List runs, the latest first, with their models, steps, tools, tokens and cost."""
@@ -40,18 +42,37 @@ def runs_command(
     if repository:
         runs = runs.filter(pl.col("repository").str.contains(repository, literal=True))
     if as_json:
-        print_json(runs if limit == _ALL else runs.head(limit))
+        listed = runs if reviews else _split_reviews(runs)[0]
+        print_json(listed if limit == _ALL else listed.head(limit))
     else:
-        print_runs(runs, limit=limit)
+        print_runs(runs, limit=limit, reviews=reviews)
 
 
-def print_runs(runs: pl.DataFrame, *, limit: int) -> None:
-    """Prints runs as a table, and what they cost in all."""
+def print_runs(runs: pl.DataFrame, *, limit: int, reviews: bool = False) -> None:
+    """Prints runs as a table, and what they cost in all; reviews, which ledgerkit made, only if asked for."""
+    left_out = runs.clear()
+    if not reviews:
+        runs, left_out = _split_reviews(runs)
     shown = runs if limit == _ALL else runs.head(limit)
     right = ["steps", "tool_calls", "input_tokens", "output_tokens", "cost"]
     named = shown.with_columns(what=pl.coalesce("title", "task"))
     print_table(named.iter_rows(named=True), _RUN_COLUMNS, right=right, flexible="what")
     _footer(runs, shown)
+    if left_out.height:
+        cost = (
+            format_money(_cost(left_out)) if left_out["cost"].null_count() < left_out.height else "no cost of its own"
+        )
+        footer(f"{plural(left_out.height, 'review')} left out, {cost} (--reviews)", "dim")
+
+
+def _split_reviews(runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The runs of agents, and those that ledgerkit made to keep judgements and notes in."""
+    is_review = pl.col("relation").eq_missing("review")
+    return runs.filter(~is_review), runs.filter(is_review)
+
+
+def _cost(runs: pl.DataFrame) -> Decimal:
+    return sum(runs["cost"].drop_nulls().to_list(), Decimal(0))
 
 
 _DATED = re.compile(r"-20\d{6}$")
@@ -100,15 +121,14 @@ _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
 
 
 def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
-    known: list[Decimal] = runs["cost"].drop_nulls().to_list()
-    total = format_money(sum(known, Decimal(0)) if known else None)
+    total = format_money(_cost(runs) if runs["cost"].drop_nulls().len() else None)
     unpriced = int(runs["unpriced_calls"].fill_null(0).sum())
     line = f"{plural(runs.height, 'run')}, {total}"
     if unpriced:
         line += f" and {plural(unpriced, 'call')} without a known cost"
     if shown.height < runs.height:
         line += f"; the latest {shown.height} shown (-n 0 shows all)"
-    console().print(line)
+    footer(line)
 
 
 @click.command("search")
@@ -140,7 +160,7 @@ def search_command(
         head.append_text(text(f"{row['kind']} {row['tool_name'] or ''} {format_time(row['created_at'])}", "dim"))
         out.print(head)
         out.print(text("  " + one_line(row["excerpt"], 200)))
-    out.print(plural(found.height, "place") + (" (there may be more: -n)" if found.height == limit else ""))
+    footer(plural(found.height, "place") + (" (there may be more: -n)" if found.height == limit else ""))
 
 
 @click.command("sql")
@@ -160,14 +180,23 @@ def sql_command(
         frame = ledger.sql(sys.stdin.read() if query == "-" else query)
     if parquet is not None:
         frame.write_parquet(parquet)
-        console(stderr=True).print(text(f"{plural(frame.height, 'row')} written to {parquet}", "dim"))
+        note(f"{plural(frame.height, 'row')} written to {parquet}")
     elif as_json:
         print_json(frame)
     elif as_csv:
-        click.echo(frame.write_csv(), nl=False)
+        click.echo(_flat(frame).write_csv(), nl=False)
     else:
         numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
         print_table(frame.iter_rows(named=True), {name: (name, _cell) for name in frame.columns}, right=numeric)
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with lists and structs as JSON texts: a cell of CSV holds one value."""
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    return frame.with_columns(
+        pl.Series(name, [None if one is None else json_text(one) for one in frame[name].to_list()], pl.String)
+        for name in nested
+    )
 
 
 def _cell(value: object) -> str:

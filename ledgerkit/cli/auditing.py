@@ -9,8 +9,9 @@ import click
 import polars as pl
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.output import Cell, console, footer, note, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_count, format_money, plural
 from ledgerkit.safety.injection import LIMITS
 
@@ -22,7 +23,7 @@ _ALL: Final = 0
 
 
 @click.command("audit")
-@click.argument("run_id", required=False)
+@click.argument("run_id", required=False, type=RUN)
 @click.option(
     "--what",
     type=click.Choice(_KINDS),
@@ -86,7 +87,7 @@ def audit_command(  # noqa: PLR0913, PLR0917 - one argument per option
     for name, frame in found.items():
         _SECTIONS[name](ledger, frame, limit)
     if found.keys() & {"markers", "taint"}:
-        console().print(text(LIMITS, "dim"))
+        footer(LIMITS, "dim")
 
 
 def _write_report(ledger: lk.Ledger, run_id: str | None, target: str, allow: tuple[str, ...], *, as_json: bool) -> None:
@@ -98,7 +99,7 @@ def _write_report(ledger: lk.Ledger, run_id: str | None, target: str, allow: tup
     made = ledger.run(run_id).audit_report(allow=allow)
     if form is not None and target != "-":
         Path(target).write_text(getattr(made, form)(), "utf-8")
-        console().print(text(f"Wrote {target}"))
+        note(f"Wrote {target}")
     elif as_json:
         click.echo(made.to_json(), nl=False)
     else:
@@ -199,7 +200,7 @@ def _print_secrets(ledger: lk.Ledger, secrets: pl.DataFrame, limit: int) -> None
         ids = secrets["message_id"].unique(maintain_order=True)
         more = " …" if len(ids) > limit > _ALL else ""
         named = " ".join(ids if limit == _ALL else ids.head(limit))
-        console().print(text(f'To remove them: ledgerkit erase {named}{more} --reason "secret" --ledger {ledger.path}'))
+        footer(f'To remove them: ledgerkit erase {named}{more} --reason "secret" --ledger {ledger.path}')
 
 
 _SECTIONS: Final = {
@@ -227,7 +228,7 @@ def _print(findings: pl.DataFrame, columns: dict[str, tuple[str, Cell]], limit: 
     if shown.height:
         print_table(shown.iter_rows(named=True), columns, flexible=list(columns)[-1])
     if shown.height < findings.height:
-        console().print(text(f"… and {format_count(findings.height - shown.height)} more (-n 0 shows all)", "dim"))
+        footer(f"… and {format_count(findings.height - shown.height)} more (-n 0 shows all)", "dim")
     console().print()
 
 

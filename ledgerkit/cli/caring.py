@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import click
 import polars as pl
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_ledger
-from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, text
+from ledgerkit.cli.output import Cell, console, footer, one_line, print_json, print_table, text
 from ledgerkit.reports.formatting import format_bytes, format_count, format_time, plural
 
 FOUND_EXIT = 1
@@ -61,7 +63,7 @@ def verify_command(
         verdict = text("Nothing found.", "green") if report.ok else text(plural(len(report.findings), "finding"), "red")
         out.print(verdict, text("  ".join(f"{name} {format_count(count)}" for name, count in counts.items()), "dim"))
         for limit in report.limits:
-            out.print(text(limit, "dim"))
+            footer(limit, "dim")
     if not report.ok:
         sys.exit(FOUND_EXIT)
 
@@ -104,13 +106,26 @@ def prove_command(ledger: lk.Ledger, message_id: str, checkpoint: Path | None) -
 
 @click.command("erase")
 @click.argument("message_ids", nargs=-1)
-@click.option("--run", "runs", multiple=True, help="Erase all messages and facts of a run (may be repeated).")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    type=RUN,
+    help="Erase all messages and facts of a run (may be repeated).",
+)
 @click.option("--reason", required=True, help="Why; it is recorded, and stays.")
 @click.option("--actor", default="user", show_default=True, help="Who decided; recorded too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
 @reads_ledger
 def erase_command(
-    ledger: lk.Ledger, message_ids: tuple[str, ...], runs: tuple[str, ...], reason: str, actor: str, yes: bool
+    ledger: lk.Ledger,
+    message_ids: tuple[str, ...],
+    runs: tuple[str, ...],
+    reason: str,
+    actor: str,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Erase the content of messages for good. Their hashes, and that they were erased, stay."""
     if not message_ids and not runs:
@@ -120,8 +135,12 @@ def erase_command(
         click.confirm(
             f"Erase the content of {plural(len(message_ids), 'message')} and {plural(len(whole), 'run')} for good?",
             abort=True,
+            err=True,
         )
     done = ledger.erase(message_ids, runs=whole, reason=reason, actor=actor)
+    if as_json:
+        print_json(asdict(done))
+        return
     console().print(
         text(
             f"Erased {plural(done.messages, 'message')}, {plural(done.artifacts, 'artifact')} and the facts of "

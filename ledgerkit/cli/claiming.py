@@ -8,8 +8,9 @@ import click
 import polars as pl
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.output import Cell, console, footer, one_line, print_json, print_table, short_id, text
 from ledgerkit.extract.claims import ClaimClass
 from ledgerkit.protocol.vocabulary import ClaimOutcome
 from ledgerkit.reports.formatting import format_count, plural
@@ -26,7 +27,7 @@ _LIMITS: Final = "supported: the record agrees, not that the code is right. unve
 
 
 @click.command("claims")
-@click.argument("run_id", required=False)
+@click.argument("run_id", required=False, type=RUN)
 @click.option(
     "--verdict",
     type=click.Choice([one.value for one in ClaimOutcome]),
@@ -72,8 +73,8 @@ def claims_command(
     elif shown.height:
         print_table(shown.iter_rows(named=True), _COLUMNS, right=("sequence_no",), flexible="why")
     if shown.height < ordered.height:
-        console().print(text(f"{format_count(ordered.height - shown.height)} more; -n 0 shows all", "dim"))
-    console().print(text(_LIMITS, "dim"))
+        footer(f"{format_count(ordered.height - shown.height)} more; -n 0 shows all", "dim")
+    footer(_LIMITS, "dim")
 
 
 def _print_cards(claims: pl.DataFrame) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.output import console, one_line, print_json, short_id, text
+from ledgerkit.cli.output import console, footer, one_line, print_json, short_id, text
 from ledgerkit.reports.formatting import format_count, plural
 
 _GRAVEST_FIRST: Final = ("hidden", "invented", "lost", "unverified", "unknown", "kept")
@@ -33,7 +33,7 @@ def show_compactions(ledger: lk.Ledger, run_id: str | None, limit: int, *, as_js
         out.print()
         out.print(text(f"run {short_id(run)}, before step {step} (message {place}){_counted(items)}", "bold"))
         _print_cards(items.filter(pl.col("verdict") != "kept"), limit)
-    out.print(text(_NOTE, "dim"))
+    footer(_NOTE, "dim")
 
 
 def _counted(items: pl.DataFrame) -> str:
@@ -53,4 +53,4 @@ def _print_cards(items: pl.DataFrame, limit: int) -> None:
         for reference in item["evidence"][:_EVIDENCE]:
             out.print(text(f"    see {one_line(reference, 160)}", "dim"))
     if limit and items.height > limit:
-        out.print(text(f"  {format_count(items.height - limit)} more; -n 0 shows all", "dim"))
+        footer(f"  {format_count(items.height - limit)} more; -n 0 shows all", "dim")

@@ -10,14 +10,13 @@ import click
 
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, print_json, text
+from ledgerkit.cli.failing import COMPARISON_ERROR_EXIT, ComparisonFailure
+from ledgerkit.cli.output import console, note, print_json
 from ledgerkit.errors import ComparisonError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FAILURE_EXIT: Final = 3
-"""Exit code of whatever kept the comparison from being made; 0, 1 and 2 are its results."""
 _CONDITIONS: Final = (
     "label",
     "model",
@@ -32,12 +31,8 @@ _CONDITIONS: Final = (
 )
 
 
-class _Failure(click.ClickException):
-    exit_code = FAILURE_EXIT
-
-
 class _Misuse(click.UsageError):
-    exit_code = FAILURE_EXIT
+    exit_code = COMPARISON_ERROR_EXIT
 
 
 class _Command(click.Command):
@@ -53,7 +48,7 @@ class _Command(click.Command):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            raise _Failure(error.format_message()) from error
+            raise ComparisonFailure(error.format_message()) from error
 
 
 @click.command("compare", cls=_Command)
@@ -110,7 +105,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one argument per option
         console().print(found)
         written = [str(path) for path in (html, markdown, manifests) if path is not None]
         if written:
-            console().print(text(f"Wrote {', '.join(written)}", "dim"))
+            note(f"Wrote {', '.join(written)}")
     if found.exit_code:
         click.get_current_context().exit(found.exit_code)
 

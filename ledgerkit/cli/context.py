@@ -12,21 +12,22 @@ import click
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.output import console, text
+from ledgerkit.cli.failing import explained_errors
+from ledgerkit.cli.output import footer
 from ledgerkit.reports.formatting import plural
 
 DEFAULT_LEDGER: Final = "runs.ledger"
-ERROR_EXIT: Final = 2
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
-class LedgerkitFailure(click.ClickException):
-    """An error of ledgerkit as the command line shows it."""
+class _PlaceType(click.Path):
+    """A folder, or the URL of a place in an object store, whose two slashes a path would lose."""
 
-    exit_code = ERROR_EXIT
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 def ledger_option(command: _Decorated) -> _Decorated:
@@ -37,7 +38,7 @@ def ledger_option(command: _Decorated) -> _Decorated:
         envvar="LEDGERKIT_LEDGER",
         default=DEFAULT_LEDGER,
         show_default=True,
-        type=click.Path(path_type=Path),
+        type=_PlaceType(path_type=Path, file_okay=False),
         help="Folder of the ledger (or set LEDGERKIT_LEDGER).",
     )(command)
 
@@ -62,9 +63,7 @@ def audit_option(command: _Decorated) -> _Decorated:
 def print_withheld(withheld: pl.DataFrame) -> None:
     """Says how many parts were left out, by visibility."""
     for visibility, parts in withheld.iter_rows():
-        console().print(
-            text(f"{plural(parts, 'part')} withheld: {visibility} (--audit shows what audits may see)", "dim")
-        )
+        footer(f"{plural(parts, 'part')} withheld: {visibility} (--audit shows what audits may see)", "dim")
 
 
 def reads_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T]) -> Callable[_P, _T]:
@@ -111,14 +110,3 @@ def _with_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T], *, create: b
             return command(ledger, *args, **kwargs)
 
     return opened  # pyright: ignore[reportReturnType]
-
-
-class explained_errors:
-    """Turns errors of ledgerkit into one line and exit code 2."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, lk.LedgerkitError):
-            raise LedgerkitFailure(str(error)) from error

@@ -11,7 +11,7 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, one_line, print_json, print_table, short_id
+from ledgerkit.cli.output import console, footer, one_line, print_json, print_table, short_id
 from ledgerkit.costs import full_names, is_attributed
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_share, plural
 
@@ -98,11 +98,11 @@ def print_costs(
     line = f"Total {format_money(_total(costs['cost']))} for {plural(int(costs['calls'].sum()), 'call')}"
     if unpriced := int(costs["unpriced_calls"].sum()):
         line += f"; {plural(unpriced, 'call')} without a known cost left out"
-    console().print(line + _shown(costs, limit))
+    footer(line + _shown(costs, limit))
     forks = ledger.open_forks()
     if forks.height:
         most = format_money(_total(forks["most_cost"]))
-        console().print(
+        footer(
             f"{plural(forks.height, 'fork')} without their origin here: of {most} counted for them, any part was spent "
             "by the origins (ledger.open_forks())."
         )
@@ -133,7 +133,7 @@ def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> No
         line += f"; of no part: {', '.join(said)}"
     if scaled := _total(costs["scaled_cost"]):
         line += f"; {format_money(scaled)} where parts were scaled down"
-    console().print(line + _shown(costs, limit))
+    footer(line + _shown(costs, limit))
 
 
 def _print_other(ledger: lk.Ledger, table: str, by: str, *, limit: int, as_json: bool) -> None:
@@ -181,7 +181,7 @@ def _print_explained(rows: pl.DataFrame, *, limit: int) -> None:
         flexible="why",
     )  # fmt: skip
     line = f"{plural(rows.height, 'usage record')}, {format_count(rows.height - told.height)} counted"
-    console().print(line + _shown(told, limit))
+    footer(line + _shown(told, limit))
 
 
 def _print_waste(rows: pl.DataFrame, *, limit: int) -> None:
@@ -203,7 +203,7 @@ def _print_waste(rows: pl.DataFrame, *, limit: int) -> None:
     )
     sums = rows.group_by("kind", maintain_order=True).agg(pl.len().alias("rows"), pl.col("cost").sum())
     said = [f"{kind} {format_money(cost)} ({plural(count, 'row')})" for kind, count, cost in sums.iter_rows()]
-    console().print("; ".join(said) + ". Kinds overlap." if said else "Nothing of the kind.")
+    footer("; ".join(said) + ". Kinds overlap." if said else "Nothing of the kind.")
 
 
 def _total(amounts: pl.Series) -> Decimal:

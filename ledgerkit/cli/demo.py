@@ -9,10 +9,11 @@ import click
 
 import ledgerkit as lk
 from ledgerkit.cli.asking import print_runs
-from ledgerkit.cli.context import explained_errors, json_option
+from ledgerkit.cli.context import json_option
 from ledgerkit.cli.costing import print_costs
+from ledgerkit.cli.failing import explained_errors
 from ledgerkit.cli.importing import account_json, print_account, progress_bar
-from ledgerkit.cli.output import console, print_json, short_id, text
+from ledgerkit.cli.output import console, note, print_json, short_id
 from ledgerkit.safety.redaction import RedactionKey, standard_redactor
 
 _NEXT = """\
@@ -44,13 +45,15 @@ def demo_command(data: Path, out: Path, as_json: bool) -> None:
         with lk.open(where) as ledger, progress_bar("Importing", hidden=as_json) as progress:
             ledger.redactor = standard_redactor(RedactionKey.public())  # the same demo for everybody
             account = ledger.import_logs(data, progress=progress)
+            if not account.runs:
+                raise lk.ImportSourceError(f"No run in {data}. Give the folder of the example runs with --data.")
             report.write_text(ledger.report(), "utf-8")
             dearest = ledger.runs().sort("cost", descending=True, nulls_last=True)["run_id"][0]
             if as_json:
                 print_json({"account": account_json(account), "ledger": str(where), "report": str(report)})
                 return
             _show(ledger, account)
-    console().print(text("\n" + _NEXT.format(report=report, ledger=where, run=short_id(dearest))))
+    note("\n" + _NEXT.format(report=report, ledger=where, run=short_id(dearest)), "")
 
 
 def _show(ledger: lk.Ledger, account: lk.ImportAccount) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ledgerkit.cli.context import LedgerkitFailure, explained_errors, json_option
+from ledgerkit.cli.context import json_option
+from ledgerkit.cli.failing import LedgerkitFailure, explained_errors
 from ledgerkit.cli.output import console, print_json, text
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, print_json, text
+from ledgerkit.cli.output import console, is_quiet, note, print_json, text
 from ledgerkit.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ _USUAL = ("FullHistory", "AsRecorded", "LastObservations(10)", "LastObservations
     help="A TOML file with a table [strategies] of names and strategies, and a budget.",
 )
 @click.option("--metric", "metrics", multiple=True, help="Only this metric. May be repeated.")
-@click.option("--run", "runs", multiple=True, help="Only this run (its id or a part of it). May be repeated.")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    type=RUN,
+    help="Only this run (its id or a part of it). May be repeated.",
+)
 @click.option("--budget", type=click.IntRange(min=1), help="Tokens above which a context overflows.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the results as Parquet.")
 @click.option("--steps", is_flag=True, help="Also a row for each step and strategy.")
@@ -88,7 +95,7 @@ def evaluate_command(  # noqa: PLR0913, PLR0917 - one argument per option
         console().print(text("\nNot beaten in cost and retention at once:", "bold"))
         console().print(text(repr(best).split("\n\n", 1)[0]))
     if out is not None:
-        console().print(text(f"\nWritten to {out}: runs, steps and lost as Parquet, evaluation.json, evaluation.md"))
+        note(f"Written to {out}: runs, steps and lost as Parquet, evaluation.json, evaluation.md")
 
 
 def _asked(strategies: tuple[str, ...], file: StrategyFile | None) -> list[Any]:
@@ -120,7 +127,7 @@ def _executor(cluster: str | None, local_cluster: int | None) -> Generator[Execu
 def _bar(as_json: bool) -> Generator[Any]:
     """A progress bar on the error stream, where that is a terminal."""
     out = console(stderr=True)
-    if as_json or not out.is_terminal:
+    if as_json or is_quiet() or not out.is_terminal:
         yield None
         return
     from rich.progress import Progress

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import click
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, reads_past
-from ledgerkit.cli.output import Cell, console, print_json, print_table, text
+from ledgerkit.cli.output import Cell, console, note, print_json, print_table, text
 from ledgerkit.reports.formatting import plural
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class _Options(TypedDict):
 
 
 @click.command("export")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", type=RUN)
 @click.option(
     "--format",
     "format_name",
@@ -65,9 +66,9 @@ def export_command(
         return
     what = ", ".join((plural(account.runs, "run"), plural(account.messages, "message"), f"{account.bytes:,} bytes"))
     where = account.files[0] if len(account.files) == 1 else f"{len(account.files)} files in {out}"
-    console().print(text(f"Wrote {where} ({what})" if account.files else "No run to write."))
+    note(f"Wrote {where} ({what})" if account.files else "No run to write.")
     if account.losses:
-        console().print(text("\nLeft out, or said in another way:", "bold"))
+        console().print(text("Left out, or said in another way:", "bold"))
         print_table(account.frame().iter_rows(named=True), _LOSSES, right=["count"], flexible="reason")
 
 

@@ -9,7 +9,7 @@ import click
 import ledgerkit as lk
 from ledgerkit.cli.comparing import parse_set
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, print_json, text
+from ledgerkit.cli.output import console, note, print_json
 
 
 @click.command("fleet")
@@ -50,4 +50,4 @@ def fleet_command(  # noqa: PLR0913, PLR0917 - one argument per option
         return
     console().print(fleet)
     if html is not None:
-        console().print(text(f"Wrote {html}", "dim"))
+        note(f"Wrote {html}")

@@ -12,8 +12,9 @@ import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 import ledgerkit as lk
-from ledgerkit.cli.context import explained_errors, json_option, ledger_option
-from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, text
+from ledgerkit.cli.context import json_option, ledger_option
+from ledgerkit.cli.failing import explained_errors
+from ledgerkit.cli.output import Cell, console, footer, is_quiet, note, one_line, print_json, print_table, text
 from ledgerkit.ingest.importing import Progress as ProgressCallback
 from ledgerkit.ingest.places import places_looked_at, usual_places
 from ledgerkit.reports.formatting import format_count, format_money, plural
@@ -93,8 +94,7 @@ def import_command(
 def _follow(ledger: lk.Ledger, found: Sequence[Path], interval: float, *, as_json: bool, **how: Unpack[_How]) -> None:
     """Prints a line for each round that brought something, until somebody stops it."""
     out = console()
-    if not as_json:
-        out.print(text(f"Following {plural(len(found), 'path')}. Ctrl-C ends it; nothing is lost.", "dim"))
+    note(f"Following {plural(len(found), 'path')}. Ctrl-C ends it; nothing is lost.")
     try:
         for account in ledger.follow(*found, interval=interval, **how):
             if not account.new_messages:
@@ -106,7 +106,7 @@ def _follow(ledger: lk.Ledger, found: Sequence[Path], interval: float, *, as_jso
             total = f", dearest session so far {format_money(costs['cost'].item())}" if costs.height else ""
             out.print(text(f"{plural(account.new_messages, 'new message')} in {plural(account.runs, 'run')}{total}"))
     except KeyboardInterrupt:
-        out.print(text("Stopped."))
+        note("Stopped.")
 
 
 def _import(
@@ -151,7 +151,7 @@ def _usual_places(ledger_path: Path, *, asks: bool) -> list[Path]:
             "size": ("size", _size),
         }
         print_table(map(asdict, places), columns, right=["files", "size"])
-        click.confirm(f"Import these logs into {ledger_path}?", abort=True, default=True)
+        click.confirm(f"Import these logs into {ledger_path}?", abort=True, default=True, err=True)
     return [place.path for place in places]
 
 
@@ -163,7 +163,7 @@ def _size(size: int) -> str:
 def progress_bar(what: str, *, hidden: bool = False) -> Generator[ProgressCallback | None]:
     """A bar on the terminal's error stream; nothing where that is no terminal."""
     out = console(stderr=True)
-    if hidden or not out.is_terminal:
+    if hidden or is_quiet() or not out.is_terminal:
         yield None
         return
     columns = (
@@ -211,7 +211,7 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
     if account.damage.height > _SHOWN_DAMAGE:
         out.print(f"  … and {account.damage.height - _SHOWN_DAMAGE} more (--json lists all)")
     _print_secrets(account, ledger)
-    out.print(text(f"Ledger: {ledger.path}"))
+    footer(f"Ledger: {ledger.path}")
 
 
 def _print_fates(account: lk.ImportAccount) -> None:

@@ -11,8 +11,9 @@ import click
 import polars as pl
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_ledger, reads_past
-from ledgerkit.cli.output import Cell, console, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.output import Cell, console, footer, note, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_money, plural
 
 if TYPE_CHECKING:
@@ -25,14 +26,17 @@ _ALL: Final = 0
 
 
 @click.command("judge")
-@click.argument("run_ids", nargs=-1, metavar="[RUN]...")
+@click.argument("run_ids", nargs=-1, metavar="[RUN]...", type=RUN)
 @click.option("--kind", type=click.Choice(_KINDS), default="run", show_default=True, help="What is judged.")
 @click.option("--budget", type=float, metavar="USD", help="Rule judge: budget for runs whose contract has none.")
 @click.option("--model", help="Ask this model instead of the rules.")
 @click.option("--url", help="Address of its interface, such as http://127.0.0.1:8080/v1.")
-@click.option("--interface", type=click.Choice(_INTERFACES), default="openai_chat", show_default=True)
+@click.option("--interface", type=click.Choice(_INTERFACES), default="openai_chat", show_default=True,
+              help="Which form the requests to that address have.")  # fmt: skip
 @click.option("--key-env", metavar="NAME", help="Environment variable that holds the key.")
-@click.option("--votes", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option(
+    "--votes", type=click.IntRange(min=1), default=3, show_default=True, help="How often the model is asked about each."
+)
 @click.option("--cost-cap", type=Decimal, metavar="USD", help="Make no call that could cost more than this in all.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True), help="A price file that goes before the list.")
 @json_option
@@ -97,7 +101,7 @@ def _model_judge(model: str, url: str, interface: str, key_env: str | None, aske
 
 
 @click.command("judgements")
-@click.argument("run_ids", nargs=-1, metavar="[RUN]...")
+@click.argument("run_ids", nargs=-1, metavar="[RUN]...", type=RUN)
 @click.option("--judge", help="Only those of this judge.")
 @click.option("--kind", type=click.Choice(_KINDS), help="Only those of this kind of subject.")
 @click.option("--all", "everything", is_flag=True, help="Also judgements that are no longer current.")
@@ -132,11 +136,11 @@ def judgements_command(  # noqa: PLR0913, PLR0917 - one argument per option
         uncalibrated.select("judge_id", "rubric_id", "kind").unique().sort(pl.all()).iter_rows()
     ):
         line = f"{name} is not calibrated on {judged} by {rubric}: ledgerkit annotate, then ledgerkit calibrate"
-        console().print(text(line, "yellow"))
+        note(line, "yellow")
 
 
 @click.command("annotate")
-@click.argument("target")
+@click.argument("target", type=RUN)
 @click.option("--label", help="A word; judges are calibrated against passed and failed.")
 @click.option("--tag", "tags", multiple=True, help="A further word. May be repeated.")
 @click.option("--note", help="A sentence or more.")
@@ -153,7 +157,7 @@ def annotate_command(
     if as_json:
         print_json({"message_id": None if message is None else message.message_id, "is_new": message is not None})
     elif message is None:
-        console().print("Said before; nothing was added.")
+        footer("Said before; nothing was added.")
     else:
         console().print(text(f"Kept as message:{message.message_id}"))
 
@@ -188,7 +192,7 @@ def _show(found: pl.DataFrame, columns: dict[str, tuple[str, Cell]], limit: int,
     if shown.height:
         print_table(shown.iter_rows(named=True), columns, flexible=list(columns)[-1])
     if shown.height < found.height:
-        console().print(text(f"… and {found.height - shown.height} more (-n 0 shows all)", "dim"))
+        footer(f"… and {found.height - shown.height} more (-n 0 shows all)", "dim")
 
 
 def _number(value: Any) -> str:  # noqa: ANN401 - a cell

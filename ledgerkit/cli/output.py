@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 import polars as pl
@@ -21,12 +22,38 @@ from ledgerkit.safety.inert import inert_terminal
 PIPED_WIDTH: Final = 160
 """Columns of what is written to a file or pipe, which has no width of its own."""
 
+QUIET: Final = "ledgerkit.quiet"
+"""Key of the command's context under which ``--quiet`` stands."""
+
 Cell = Callable[[Any], str]
+
+
+def is_quiet() -> bool:
+    """Whether only results and errors are to be printed."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
+
+
+def note(value: object, style: str = "dim") -> None:
+    """Prints what is not a result: progress, what was written where, what to do next. To the error stream."""
+    if not is_quiet():
+        console(stderr=True).print(text(value, style))
+
+
+def footer(value: object, style: str = "") -> None:
+    """Prints what belongs below a table: totals, how much is not shown, limits. Left out by ``--quiet``."""
+    if not is_quiet():
+        console().print(text(value, style))
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would exit with 1, which means something else here
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console that neither reads markup in log text nor colours what is piped."""
-    out = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    out = _Console(stderr=stderr, markup=False, highlight=False, emoji=False)
     if not out.is_terminal and "COLUMNS" not in os.environ:
         out.width = PIPED_WIDTH
     return out
@@ -81,7 +108,27 @@ def print_table(
 def print_json(value: object) -> None:
     """Prints a value as JSON: frames as lists of objects, money and times as text."""
     plain = value.to_dicts() if isinstance(value, pl.DataFrame) else value
-    click.echo(json.dumps(plain, default=_plain, ensure_ascii=not _is_utf8(), indent=2))
+    click.echo(json_text(plain, indent=2))
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """A value as JSON, in ASCII where the output is not UTF-8."""
+    ascii_only = not _is_utf8()
+    try:
+        return json.dumps(value, default=_plain, ensure_ascii=ascii_only, indent=indent, allow_nan=False)
+    except ValueError:  # NaN or infinite, as a query can give: JSON has no such numbers
+        return json.dumps(_finite(value), default=_plain, ensure_ascii=ascii_only, indent=indent, allow_nan=False)
+
+
+def _finite(value: object) -> object:
+    """The value with null for every number that is none or infinite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in cast(dict[str, object], value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in cast(Sequence[object], value)]
+    return value
 
 
 def _is_utf8() -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
 from ledgerkit.cli.output import console, print_json, text
 from ledgerkit.protocol.capabilities import ProviderInterface
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("context")
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", type=RUN)
 @click.option("--step", type=click.IntRange(min=0), help="The step. Default: the one that comes next.")
 @click.option(
     "--strategy",

@@ -8,8 +8,9 @@ import click
 
 import ledgerkit as lk
 from ledgerkit.cli.compacting import show_compactions
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, one_line, print_json, text
+from ledgerkit.cli.output import console, footer, one_line, print_json, text
 from ledgerkit.protocol.memory import EvidencedBase, WorkingMemory
 from ledgerkit.reports.formatting import format_count
 
@@ -26,7 +27,7 @@ _STATE: Final = ("status", "change", "outcome")
 
 
 @click.command("memory")
-@click.argument("run_id", metavar="RUN", required=False)
+@click.argument("run_id", metavar="RUN", required=False, type=RUN)
 @click.option("--step", type=click.IntRange(min=0), help="What the context of this step could have known.")
 @click.option(
     "--compactions", is_flag=True, help="What recorded summaries lost, hid or invented, of all runs or of RUN."
@@ -68,7 +69,7 @@ def _print(memory: WorkingMemory, limit: int) -> None:
             out.print(text(f"  {_line(entry)}"))
             out.print(text(f"    {', '.join(one_line(str(ref), 80) for ref in entry.evidence_refs[:3])}", "dim"))
         if limit and len(entries) > limit:
-            out.print(text(f"  {format_count(len(entries) - limit)} more; -n 0 shows all", "dim"))
+            footer(f"  {format_count(len(entries) - limit)} more; -n 0 shows all", "dim")
 
 
 def _line(entry: EvidencedBase) -> str:

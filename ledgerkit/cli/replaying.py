@@ -11,6 +11,7 @@ import click
 import polars as pl
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, reads_past
 from ledgerkit.cli.output import console, one_line, print_json, print_table, text
 from ledgerkit.replay import Replay, Step
@@ -26,11 +27,11 @@ _STYLES: Final = {"wrote": "green", "came_back": "yellow", "entered": "cyan", "b
 
 
 @click.command("replay")
-@click.argument("run_id", metavar="[RUN]", required=False)
+@click.argument("run_id", metavar="[RUN]", required=False, type=RUN)
 @click.option("--step", "at", type=int, help="Show this step only; negative numbers count from the end.")
 @click.option("--visible", is_flag=True, help="List everything that was visible by then, not only what was new.")
 @click.option("--verify", is_flag=True, help="How true the rebuilt contexts are: of a run's steps, or by log format.")
-@click.option("--against", metavar="RUN", help="Where this other run parts from it.")
+@click.option("--against", metavar="RUN", type=RUN, help="Where this other run parts from it.")
 @click.option(
     "--html", "page", metavar="FILE", type=click.Path(), help="Write all steps as one page that needs no server."
 )

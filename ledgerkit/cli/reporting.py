@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, reads_past
-from ledgerkit.cli.output import console, print_json, short_id, text
+from ledgerkit.cli.output import note, print_json, short_id
 
 
 @click.command("report")
-@click.argument("run_id", required=False)
+@click.argument("run_id", required=False, type=RUN)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="File to write; without it report.html or RUN.html."
 )
@@ -46,4 +47,4 @@ def report_command(
     if as_json:
         print_json({"path": str(path.absolute()), "bytes": len(page.encode())})
     else:
-        console().print(text(f"Wrote {path} ({len(page.encode()) // 1024:,} KiB)"))
+        note(f"Wrote {path} ({len(page.encode()) // 1024:,} KiB)")

@@ -10,8 +10,9 @@ import click
 import polars as pl
 
 import ledgerkit as lk
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_past
-from ledgerkit.cli.output import console, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.output import console, footer, one_line, print_json, print_table, short_id, text
 from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.protocol.parts import Part
 from ledgerkit.reports.formatting import (
@@ -26,7 +27,7 @@ from ledgerkit.safety.gate import visible_to
 
 
 @click.command("show")
-@click.argument("what")
+@click.argument("what", type=RUN)
 @click.option("-n", "--limit", default=40, show_default=True, help="Messages to show; 0 shows all.")
 @click.option("--from", "first", default=0, help="Sequence number of the first message to show.")
 @audit_option
@@ -68,7 +69,7 @@ def _show_run(run: lk.Run, limit: int, first: int, audience: lk.Audience, *, as_
     print_table(rows, columns, right=["sequence_no", "step", "token_count"], flexible="what")
     out = console()
     if shown.height < heads.height:
-        out.print(f"{shown.height} of {plural(heads.height, 'message')} shown (--from, -n)")
+        footer(f"{shown.height} of {plural(heads.height, 'message')} shown (--from, -n)")
     print_withheld(withheld)
     children = run.children()
     for child in children.iter_rows(named=True):
@@ -148,7 +149,7 @@ def _show_message(message: lk.AgentMessage, audience: lk.Audience, *, as_json: b
     for part in parts:
         _print_part(part)
     if len(parts) < len(message.parts):
-        out.print(text(f"{plural(len(message.parts) - len(parts), 'part')} withheld (--audit)", "dim"))
+        footer(f"{plural(len(message.parts) - len(parts), 'part')} withheld (--audit)", "dim")
 
 
 def _print_part(part: Part) -> None:

@@ -40,3 +40,4 @@ FORMATS: Final[dict[str, ExportFormat]] = {
         ExportFormat("jsonl", ledgerkit_jsonl.SUFFIX, ledgerkit_jsonl.documents, {}),
     )
 }
+"""The formats that runs can be written in, by name."""

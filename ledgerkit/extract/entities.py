@@ -34,6 +34,7 @@ ENTITY_SCHEMA: Final = {
     "program": pl.String,
     "is_inside": pl.Boolean,
 }
+"""Columns of ``extract_entities``: one row for each thing that a text names."""
 
 
 def extract_entities(texts: pl.DataFrame) -> pl.DataFrame:

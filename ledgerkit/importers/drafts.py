@@ -14,6 +14,7 @@ import msgspec
 from ledgerkit.protocol.vocabulary import ArtifactLabel, MessageKind, PartType, RunRelation, TrustLevel, Visibility
 
 JsonObject = dict[str, Any]
+"""A JSON object, as a record holds it."""
 
 
 class Node(StrEnum):

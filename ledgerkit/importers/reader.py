@@ -22,6 +22,7 @@ from ledgerkit.importers.shapes import is_object
 from ledgerkit.protocol.model import MAX_JSON_DEPTH, replace_lone_surrogates
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
+"""A longer line is passed over without being held in memory, and reported."""
 _BOM = b"\xef\xbb\xbf"
 _HEAD_CHUNK = 1 << 16
 
@@ -109,6 +110,7 @@ def _raw_lines(path: Path, offset: int, limit: int, chunk: int = CHUNK) -> Itera
 
 
 MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024
+"""A larger file that is one JSON document is not read."""
 
 
 def read_values(path: Path, *, offset: int = 0, line: int = 1, chunk: int = CHUNK) -> Iterator[Line | Damage]:

@@ -87,6 +87,7 @@ FORMATS: Final[tuple[LogFormat, ...]] = (
     LogFormat(scout.NAME, scout.sniff, scout.read, resumes=False, sniff_columns=scout.sniff_columns),
     LogFormat(chat.NAME, chat.sniff, chat.read, resumes=False, is_rows=True),
 )
+"""Our own formats, in the order in which a file is tried."""
 
 
 @cache

@@ -26,6 +26,7 @@ from ledgerkit.notebook.tables import Table, show
 from ledgerkit.notebook.viewing import View, Views, views
 
 if TYPE_CHECKING:
+    from ledgerkit.notebook.linked import ReplayTable
     from ledgerkit.notebook.widget import ReplayWidget
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ClaimCards",
     "MemoryCard",
     "Note",
+    "ReplayTable",
     "ReplayWidget",
     "Table",
     "View",
@@ -51,7 +53,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The widget is loaded at its first use: its package is optional."""
+    """Widgets are loaded at their first use: their package is optional."""
+    if name == "ReplayTable":
+        from ledgerkit.notebook.linked import ReplayTable
+
+        return ReplayTable
     if name == "ReplayWidget":
         from ledgerkit.notebook.widget import ReplayWidget
 

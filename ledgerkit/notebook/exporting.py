@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from ledgerkit.errors import ExportTargetError, ImportSourceError, MissingExtraError
+from ledgerkit.errors import ExportTargetError, ImportSourceError, MissingExtraError, NotebookRunError
 from ledgerkit.notebook.html import Child, Safe, document, picture, static, tag
 from ledgerkit.notebook.sanitising import sanitised
 from ledgerkit.safety.gate import check_output
@@ -45,12 +45,13 @@ def export_html(
     Raises:
         ImportSourceError: If it is no notebook.
         MissingExtraError: If it is to be run and the extra ``notebook`` is not installed.
+        NotebookRunError: If a cell of it stops with an error.
         OutputBlockedError: If the page holds what looks like a secret.
     """
     source, target = Path(notebook), Path(to)
     content = _read(source)
     if run:
-        content = _run(content, source.parent)
+        content = _run(content, source)
     if target.is_dir() or not target.suffix:
         target = target / f"{source.stem}.html"
     page = notebook_page(content, title=source.stem.replace("_", " "))
@@ -131,15 +132,22 @@ def _read(source: Path) -> dict[str, Any]:
     return cast(dict[str, Any], content)
 
 
-def _run(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _run(content: dict[str, Any], source: Path) -> dict[str, Any]:
     try:
         import nbformat
         from nbclient import NotebookClient
+        from nbclient.exceptions import CellExecutionError
     except ImportError as error:
         raise MissingExtraError.for_extra("notebook", "Running a notebook") from error
     text = json.dumps(content)
     node = cast(Any, nbformat.reads(text, as_version=4))  # pyright: ignore[reportUnknownMemberType]
-    NotebookClient(node, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
+    try:
+        NotebookClient(node, timeout=600, resources={"metadata": {"path": str(source.parent)}}).execute()
+    except CellExecutionError as error:
+        number = sum(1 for cell in node.cells if cell.get("execution_count"))
+        raise NotebookRunError(
+            f"{source.name}, code cell {number} stopped with {error.ename}: {error.evalue}"
+        ) from error
     return json.loads(json.dumps(node))
 
 

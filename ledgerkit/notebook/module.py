@@ -10,7 +10,7 @@ from typing import Final
 
 from ledgerkit.notebook.html import static
 
-MODULES: Final = ("dom.js", "asking.js", "list.js", "timeline.js", "rows.js", "detail.js", "main.js")
+MODULES: Final = ("dom.js", "asking.js", "list.js", "timeline.js", "rows.js", "detail.js", "table.js", "main.js")
 """Files of ``static/replay`` that make up the ES module, in order."""
 STANDING: Final = ("answering.js", "standing.js")
 """Files that a page needs beside them that no Python answers."""

@@ -5,8 +5,10 @@ One rule: a table is a way to look at a frame. The frame stays a Polars frame, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, Final
 
 import polars as pl
@@ -18,6 +20,8 @@ from ledgerkit.reports.formatting import plural
 from ledgerkit.safety.inert import inert_terminal
 
 _LONGEST: Final = 600
+_TAG: Final = re.compile(r"<[^>]*>")
+_CHIP: Final = re.compile(r'<span class="lk-chip ([a-z]*)"')
 _IDS: Final = ("session_id", "message_id", "part_id", "tool_call_id", "parent_part_id", "import_id")
 
 
@@ -55,6 +59,13 @@ class Table:
         caption = tag("caption", joined([tag("b", self.title), " · "]) if self.title else None, note)
         table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *body))
         return tag("div", table, class_="lk-scroll", tabindex="0", role="region", aria_label=self.title or "table")
+
+    def texts(self) -> tuple[list[list[str]], list[list[list[str]]]]:
+        """Heads with the side that they stand on, and the rows that are shown: each cell's text and its tone."""
+        rows = self.frame.head(self.limit)
+        shown = [(name, *shown_as(name, rows.schema[name])) for name in self.columns]
+        heads = [[_heading(name), class_] for name, _, class_ in shown]
+        return heads, [[_told(show(row[name])) for name, show, _ in shown] for row in rows.iter_rows(named=True)]
 
     def _row(self, row: Mapping[str, Any], shown: Sequence[tuple[str, Any, str]]) -> Safe:
         cells = [_cell(show(row[name]), class_) for name, show, class_ in shown]
@@ -130,3 +141,11 @@ def _cell(shown: Safe | str, class_: str) -> Child:
     if class_ == "wide":
         return tag("td", tag("div", text, class_="lk-clamp", title=text), class_=class_)
     return tag("td", text, class_=class_ or None, title=None if class_ else text)
+
+
+def _told(value: Safe | str) -> list[str]:
+    """A cell as text, and the tone of its chip."""
+    if not isinstance(value, Safe):
+        return [inert_terminal(value)[:_LONGEST], ""]
+    chip = _CHIP.match(value)
+    return [unescape(_TAG.sub("", value))[:_LONGEST], chip[1] if chip else ""]

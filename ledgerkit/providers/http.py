@@ -22,6 +22,7 @@ from ledgerkit.providers.answers import Answer, read_answer
 from ledgerkit.providers.mapping import map_request
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
+"""A longer answer is refused, so that a server cannot fill the memory."""
 _SHOWN: Final = 300
 _PATHS: Final = {
     ProviderInterface.OPENAI_CHAT: "/chat/completions",

@@ -61,6 +61,7 @@ class CacheRules:
 
 
 NO_CACHE: Final = CacheRules(is_on=False)
+"""The rules of a provider without a prompt cache: every token is fresh."""
 
 
 @dataclass(frozen=True)

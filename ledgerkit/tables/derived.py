@@ -96,5 +96,7 @@ PARSED_CHECKS: Final = DerivedTable(
         Column("extractor_version", SMALL_INT, "Version of the extractor's rules."),
     ),
 )
+"""Verdicts that were read out of what shell calls printed."""
 
 DERIVED: Final[dict[str, DerivedTable]] = {table.name: table for table in (PARSED_CHECKS,)}
+"""The derived tables by name."""

@@ -14,14 +14,23 @@ if TYPE_CHECKING:
     from polars._typing import ColumnNameOrSelector, PolarsDataType
 
 TEXT: Final = pl.String()
+"""Text; identifiers and JSON too."""
 INT: Final = pl.Int64()
+"""Sizes, numbers of rows and tokens."""
 SMALL_INT: Final = pl.Int32()
+"""Small numbers: steps, indexes, versions."""
 REAL: Final = pl.Float64()
+"""Shares and durations."""
 FLAG: Final = pl.Boolean()
+"""Yes or no."""
 TIME: Final = pl.Datetime("us", "UTC")
+"""A moment in UTC, in microseconds."""
 MONEY: Final = pl.Decimal(18, 9)
+"""US dollars in whole nano-dollars."""
 BYTES: Final = pl.Binary()
+"""Hashes and contents."""
 TEXTS: Final = pl.List(TEXT)
+"""A list of texts."""
 
 
 class Role(StrEnum):

@@ -120,6 +120,7 @@ HISTORY: Final = Table(
     partition_by=("run_date",),
     sort_by=("session_id", "run_id", "revision", "sequence_no", "part_index"),
 )
+"""The history: a row for each part of a message."""
 
 ARTIFACTS: Final = Table(
     "artifacts",
@@ -134,6 +135,7 @@ ARTIFACTS: Final = Table(
     ),
     sort_by=("content_id",),
 )
+"""Contents kept outside messages, by content id."""
 
 RUN_FACTS = (
     _content("task_id", TEXT, "The task, where the source names one."),
@@ -175,6 +177,7 @@ RUNS: Final = Table(
     ),
     sort_by=("session_id", "run_id", "recorded_at"),
 )
+"""What history cannot derive about runs; the latest row of a run counts."""
 
 _FATE = pl.Struct({"record_type": TEXT, "fate": TEXT, "reason": TEXT, "count": INT})
 _QUARANTINED = pl.Struct({"line": INT, "offset": INT, "bytes": INT, "reason": TEXT, "record_type": TEXT})
@@ -207,6 +210,7 @@ IMPORTS: Final = Table(
     ),
     sort_by=("path", "imported_at"),
 )
+"""Source files that were imported, each with its account."""
 
 CHECKPOINTS: Final = Table(
     "checkpoints",
@@ -224,6 +228,7 @@ CHECKPOINTS: Final = Table(
     ),
     sort_by=("tree_size", "created_at"),
 )
+"""Heads of the two Merkle trees."""
 
 SNAPSHOTS: Final = Table(
     "snapshots",
@@ -245,6 +250,7 @@ SNAPSHOTS: Final = Table(
     ),
     sort_by=("projection_type", "session_id", "run_id", "repository", "snapshot_version"),
 )
+"""Cached projections."""
 
 REDACTIONS: Final = Table(
     "redactions",
@@ -266,7 +272,9 @@ REDACTIONS: Final = Table(
     ),
     sort_by=("session_id", "run_id", "sequence_no", "part_id", "field", "start"),
 )
+"""Replacements of secrets."""
 
 TABLES: Final[dict[str, Table]] = {
     t.name: t for t in (HISTORY, ARTIFACTS, RUNS, REDACTIONS, IMPORTS, CHECKPOINTS, SNAPSHOTS)
 }
+"""The stored tables by name."""

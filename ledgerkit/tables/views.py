@@ -237,3 +237,4 @@ VIEWS: Final[dict[str, View]] = {
         View("snapshots", SNAPSHOTS.one_row_is, SNAPSHOTS.columns),
     )
 }
+"""The views by name, in the order of the documentation."""

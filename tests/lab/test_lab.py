@@ -91,11 +91,44 @@ def test_the_widget_steps_and_python_sees_it(place: Place) -> None:
         assert {url.split("/")[2].split(":")[0] for url in lab.requests if url.startswith("http")} == {"127.0.0.1"}
 
 
+def test_a_row_leads_to_its_replay(place: Place) -> None:
+    calls = (
+        "calls = ledger.sql('select run_id, step, model, input_tokens from model_calls where step > 1 order by all')"
+    )
+    table = "table = notebook.ReplayTable(ledger, calls[::9], title='calls', limit=20)\ntable"
+    write_notebook(place.lab.folder / "rows.ipynb", _SETUP, f"{calls}\n{table}", _DONE)
+    with opened(place.browser, place.address, "rows.ipynb", width=1280, height=1000) as lab:
+        lab.run_all()
+        lab.notebook.locator(".lk-replay[data-ready='1']").first.wait_for()
+        kernel = connection_file(place.address, place.room)
+        frame = "table._table.frame"
+        where = f"(table.replay.facts['run_id'], table.step) == ({frame}['run_id'][{{n}}], {frame}['step'][{{n}}])"
+        assert asked(kernel, where.format(n=0)) == "True"
+        rows = lab.notebook.locator(".lkr-links tbody tr")
+        assert rows.count() == 20
+        rows.nth(7).click()
+        step = asked(kernel, "table._table.frame['step'][7]")
+        lab.notebook.locator(f".lk-replay[data-ready='1'][data-step='{step}']").first.wait_for()
+        assert asked(kernel, "table.chosen") == "7"
+        assert asked(kernel, where.format(n=7)) == "True"
+        assert rows.nth(7).get_attribute("aria-selected") == "true"
+        rows.nth(2).get_by_role("button").focus()
+        lab.page.keyboard.press("Enter")
+        lab.notebook.locator(".lkr-links tbody tr[aria-selected='true']").nth(0).wait_for()
+        assert asked(kernel, "table.chosen") == "2"
+        assert lab.said == []
+
+
 def test_a_hostile_run_is_inert_in_the_notebook(place: Place, tmp_path: Path) -> None:
     hostile_ledger(tmp_path).close()
     setup = _HOSTILE.format(path=str(tmp_path / "hostile.ledger"))
     shown = ("ledger", "run", "run.replay()", "run.replay().step(1)", "run.project(1)", "run")
-    cells = ("notebook.claim_cards(ledger.check_claims())", "notebook.views(ledger).parts", _DONE)
+    cells = (
+        "notebook.claim_cards(ledger.check_claims())",
+        "notebook.views(ledger).parts",
+        "notebook.ReplayTable(ledger, ledger.run(run.run_id).parts(), ['run_id', 'step', 'kind', 'text'])",
+        _DONE,
+    )
     write_notebook(place.lab.folder / "hostile.ipynb", setup, *shown, *cells)
     with opened(place.browser, place.address, "hostile.ipynb") as lab:
         lab.run_all()

@@ -136,3 +136,15 @@ def test_a_page_asks_for_nothing_and_runs_nothing_in_a_browser(tmp_path: Path) -
         assert "owned" in shown.locator("main").inner_text()
     assert [url for url in requests if not url.startswith("data:")] == [page.as_uri()]
     assert said == []
+
+
+def test_a_cell_that_stops_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("nbclient", reason="the extra notebook is not installed")
+    stopping = notebook_of()
+    stopping["cells"][1]["source"] = ["1 / 0"]
+    stopping["cells"][1]["outputs"] = []
+    path = tmp_path / "stops.ipynb"
+    path.write_text(json.dumps(stopping))
+    with pytest.raises(lk.NotebookRunError, match=r"stops\.ipynb, code cell 1 stopped with ZeroDivisionError"):
+        export_html(path, tmp_path / "out", run=True)
+    assert not (tmp_path / "out").exists()

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import ledgerkit as lk
+from ledgerkit.notebook.linked import ReplayTable
 from ledgerkit.notebook.module import module_text
 from ledgerkit.notebook.page_rows import PAGE, SLICE
 from ledgerkit.notebook.pages import BINS, ReplayPages
@@ -249,3 +250,22 @@ def test_the_module_uses_no_sink_that_makes_text_into_a_page() -> None:
     module = module_text()
     assert [word for word in banned if word in module] == []
     assert module.count("export ") == 1
+
+
+def test_a_table_of_replays_follows_its_rows(demo_path: Path) -> None:
+    with lk.open(demo_path) as ledger:
+        calls = ledger.sql("select run_id, step, model from model_calls where step > 1 order by all limit 30")
+        table = ReplayTable(ledger, calls, title="calls", limit=10)
+        assert (len(table.rows), table.note) == (10, "calls · 10 of 30 rows")
+        for number in (0, 9, 4):
+            table.chosen = number
+            assert table.head["run_id"] == calls["run_id"][number]
+            assert table.step == calls["step"][number]
+        with pytest.raises(lk.UnknownNameError, match="No row 10"):
+            table.chosen = 10
+        page = str(table.bundle()[0]["text/html"])
+        assert "<caption>" in page
+        assert "lk-step" in page
+        for unfit in (calls.clear(), calls.drop("run_id")):
+            with pytest.raises(lk.QueryError, match="run_id"):
+                ReplayTable(ledger, unfit)

@@ -14,6 +14,7 @@ from ledgerkit.errors import UnknownNameError
 DRILLS: Final = MappingProxyType(
     {drill.number: drill for drill in (long_log.DRILL, injection.DRILL, invention.DRILL, lost_result.DRILL)}
 )
+"""The drills by number."""
 
 
 def run_drill(number: int, folder: Path | None = None, *, broken: bool = False) -> DrillReport:

@@ -46,6 +46,7 @@ RUN_LABELS: Final = (
 CALL_LABELS: Final = ("model", "provider", "service_tier", "day", "week", "month")
 """What the call is labelled with that paid."""
 LABELS: Final = (*PART_LABELS, *RUN_LABELS, *CALL_LABELS)
+"""All labels that an amount can be grouped by."""
 DOLLARS: Final = pl.Decimal(38, 12)
 """US dollars in whole pico-dollars."""
 

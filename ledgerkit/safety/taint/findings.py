@@ -16,6 +16,7 @@ from ledgerkit.safety.taint.arguments import CALL, RUN, argument_entities, tool_
 from ledgerkit.safety.taint.sources import first_mentions, origin, spoken
 
 RULE: Final = "untrusted-influenced-action"
+"""The rule's name, as findings give it."""
 TRACE_SCHEMA: Final = {
     "session_id": pl.String,
     "run_id": pl.String,
@@ -38,7 +39,9 @@ TRACE_SCHEMA: Final = {
     "source_trust_level": pl.String,
     "source_excerpt": pl.String,
 }
+"""Columns of ``trace_arguments``: one row for each thing that a call names and each origin of it."""
 FINDING_SCHEMA: Final = {"rule": pl.String, **{n: t for n, t in TRACE_SCHEMA.items() if n != "origin"}}
+"""Columns of ``find_tainted_actions``: a trace without its origin, which is untrusted in all of them."""
 _AROUND: Final = 60
 _NEEDED: Final = (
     *(name for name in CALL),

@@ -311,6 +311,7 @@ class ReplayView {
 
 function render({ model, el }) {
   const ending = new AbortController();
+  if (model.get("rows")) el.append(rowTable(model, ending.signal));
   new ReplayView(model, el, ending.signal);
   return () => ending.abort();
 }

@@ -1,0 +1,104 @@
+"""Completion: names, options and runs; from a hostile ledger nothing that a shell would read as more than a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ledgerkit as lk
+from ledgerkit.cli.completing import completed_ids
+from tests.cli.conftest import PROGRAM, Call
+from tests.conftest import NOW
+
+
+def _complete(words: str, environment: dict[str, str], *, folder: Path) -> list[str]:
+    count = len(words.split(" ")) - 1
+    asked = {"_LEDGERKIT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(count)}
+    done = subprocess.run(
+        PROGRAM, env={**environment, **asked}, capture_output=True, text=True, check=False, cwd=folder
+    )
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.split()]
+
+
+@pytest.fixture
+def ids(small: Path) -> list[str]:
+    with lk.open(small) as ledger:
+        return sorted(ledger.runs()["run_id"])
+
+
+def test_commands_options_and_runs_are_completed(environment: dict[str, str], ids: list[str], tmp_path: Path) -> None:
+    assert _complete("ledgerkit ver", environment, folder=tmp_path) == ["verify"]
+    assert _complete("ledgerkit runs --rep", environment, folder=tmp_path) == ["--repository"]
+    assert _complete("ledgerkit show ", environment, folder=tmp_path) == sorted(one[-8:] for one in ids)
+    assert ids[0] in _complete(f"ledgerkit replay {ids[0][:9]}", environment, folder=tmp_path)
+    assert _complete("ledgerkit import --redact a", environment, folder=tmp_path) == ["audit"]
+
+
+def test_a_ledger_named_on_the_line_or_in_a_file_is_the_one_that_counts(
+    environment: dict[str, str], small: Path, ids: list[str], tmp_path: Path
+) -> None:
+    bare = {name: value for name, value in environment.items() if name != "LEDGERKIT_LEDGER"}
+    short = sorted(one[-8:] for one in ids)
+    assert _complete("ledgerkit show ", bare, folder=tmp_path) == []
+    assert _complete(f"ledgerkit show --ledger {small} ", bare, folder=tmp_path) == short
+    shutil.copytree(small, tmp_path / "mine")
+    (tmp_path / "ledgerkit.toml").write_text('ledger = "mine"\n', "utf-8")
+    assert _complete("ledgerkit show ", bare, folder=tmp_path) == short
+
+
+@pytest.mark.parametrize("broken", ["ledger = 3", "ledger = [", "\x00"])
+def test_nothing_is_offered_where_something_is_wrong(broken: str, environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "ledgerkit.toml").write_text(broken, "utf-8")
+    assert _complete("ledgerkit show ", environment, folder=tmp_path) == []
+    (tmp_path / "l").mkdir()
+    (tmp_path / "l" / "ledger.json").write_text("{}", "utf-8")
+    (tmp_path / "l" / "history" / "day").mkdir(parents=True)
+    (tmp_path / "l" / "history" / "day" / "x.parquet").write_text("no parquet", "utf-8")
+    assert _complete("ledgerkit show --ledger l ", environment, folder=tmp_path) == []
+
+
+def test_hostile_ids_are_not_offered(tmp_path: Path) -> None:
+    hostile = ["$(reboot)", "a;b", "x y", "`id`", "\x1b[2J", "-rf", "'", "tail\nnext", "good-1"]
+    for number, name in enumerate(hostile):
+        message = {"role": "user", "content": "hello"}
+        record = {"type": "user", "uuid": f"u{number}", "sessionId": name, "timestamp": "2026-01-01T00:00:00Z"}
+        log = tmp_path / "logs" / f"{number}.jsonl"
+        log.parent.mkdir(exist_ok=True)
+        log.write_text(json.dumps({**record, "message": message}) + "\n", "utf-8")
+    with lk.open(tmp_path / "l", key=bytes(32)) as ledger:
+        ledger.import_logs(tmp_path / "logs", now=NOW)
+        assert set(ledger.runs()["session_id"]) >= {"$(reboot)", "good-1"}  # they are in the ledger, all right
+    offered = {one for start in ("", *"$a`x-'tg\x1b", "0", "good") for one in completed_ids(tmp_path / "l", start)}
+    assert "good-1" in offered
+    assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", one) for one in offered)
+
+
+def test_completion_writes_nothing(environment: dict[str, str], small: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(small, copy)
+    shutil.rmtree(copy / "derived", ignore_errors=True)
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
+    assert _complete("ledgerkit show ", {**environment, "LEDGERKIT_LEDGER": str(copy)}, folder=tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_one_that_the_shell_reads(shell: str, call: Call) -> None:
+    script = call("completion", shell).stdout
+    assert "_LEDGERKIT_COMPLETE" in script
+    if program := shutil.which(shell):
+        read = subprocess.run([program, "-n"], input=script, text=True, capture_output=True, check=False)
+        assert (read.returncode, read.stderr) == (0, "")
+
+
+def test_the_shell_of_whoever_asks_is_the_default(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/usr/bin/fish")
+    assert "fish_complete" in call("completion").stdout
+    assert os.environ["SHELL"] == "/usr/bin/fish"
