@@ -1,4 +1,8 @@
-"""Double-count traps that other tools fell into, each by its name; every record that does not count is explained."""
+"""Double-count traps that other tools fell into, each by its name; every record that does not count is explained.
+
+Those of one format alone stand with its importer's tests: spans of two libraries for one call (``otel``), copied context
+and converted copies (``atif``), versions of a message (``gemini_cli``), totals that grow (``openhands``).
+"""
 
 from __future__ import annotations
 
@@ -135,6 +139,22 @@ def test_codex_forks_that_replay_their_parent(order: Sequence[int], ledger: lk.L
     assert ledger.sql(_BILLED).row(0) == (10 + 11 + 20 + 21, 2 + 3 + 2 + 3)
     assert _reasons(ledger) == {"replay": 2}
     assert _points_at_counted(ledger, "replay")
+
+
+def test_codex_subagents_that_replay_their_parent(ledger: lk.Ledger, tmp_path: Path) -> None:
+    parent = Rollout()
+    for number in range(4):
+        parent.turn(f"A{number}", number, used=1000)
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": THREAD, "depth": 1}}}
+    helper = Rollout(CHILD, 10, forked_from_id=THREAD, source=spawn)
+    helper.lines += parent.lines
+    helper.turn("B", 9, used=20)
+    _import(ledger, _codex(tmp_path / "parent.jsonl", parent))
+    before = ledger.sql(_BILLED).item(0, 0)
+    _import(ledger, _codex(tmp_path / "helper.jsonl", helper))
+    assert ledger.sql(_BILLED).item(0, 0) == before + 20 + 21
+    assert _reasons(ledger) == {"copy": 8}
+    assert _points_at_counted(ledger, "copy")
 
 
 def test_a_codex_fork_whose_parent_is_missing_and_that_has_a_sibling(ledger: lk.Ledger, tmp_path: Path) -> None:

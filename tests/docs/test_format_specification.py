@@ -9,7 +9,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from deltalake import DeltaTable
@@ -42,7 +42,7 @@ def text_of(value: object) -> str:
     if isinstance(value, Decimal):
         return str(int(value.scaleb(9)))
     if isinstance(value, list):
-        return "".join(netstring(text_of(each)) for each in value)
+        return "".join(netstring(text_of(each)) for each in cast("list[object]", value))
     assert isinstance(value, str | int)
     return str(value)
 
