@@ -6,7 +6,7 @@ import ast
 import sys
 from typing import Final
 
-from scripts.public_names import ROOT, Found, find, members, module_doc, public_names
+from scripts.public_names import ROOT, Found, find, members, module_doc, module_file, public_names
 from scripts.reference_text import anchor, attributes_of, documented, first_sentence, prose, signature
 
 FOLDER: Final = ROOT / "docs" / "reference"
@@ -46,7 +46,8 @@ PAGES: Final = {
 """Pages and the modules on each. What stands here is public; the rest of the tree may change at any time."""
 
 _MADE: Final = "Made from the source by `scripts/build_reference_page.py`; do not edit."
-_LONGEST_VALUE: Final = 120
+_LONGEST_VALUE: Final = 300
+_LONGEST_DEFAULT: Final = 120
 _MANY: Final = 5
 """Methods above which a class has a list of them."""
 
@@ -91,7 +92,7 @@ def _entry(module: str, name: str) -> list[str]:
         return [*head, *_fenced(signature(name, found.node, is_method=False)), *documented(found.doc)]
     if found.node is None:
         return [*head, f"The module [`{found.module}`]({_page_of(found.module)}): {first_sentence(found.doc)}", ""]
-    return [*head, *_fenced(_assigned(name, found.node)), *documented(found.doc)]
+    return [*head, *_fenced(_constant(name, found)), *documented(found.doc)]
 
 
 def _heading(module: str, name: str) -> str:
@@ -103,11 +104,18 @@ def _page_of(module: str) -> str:
     return next(f"{page}.md#{anchor(module)}" for page, modules in PAGES.items() if module in modules)
 
 
+def _constant(name: str, found: Found) -> str:
+    """A constant as it stands in the source, if it is short."""
+    path = module_file(found.module)
+    shown = ast.get_source_segment(path.read_text("utf-8"), found.node) if path and found.node else None
+    return shown if shown and len(shown) <= _LONGEST_VALUE else name
+
+
 def _assigned(name: str, node: ast.expr | ast.stmt) -> str:
     """An assignment, without a value that nobody reads as code."""
     annotation = f": {ast.unparse(node.annotation)}" if isinstance(node, ast.AnnAssign) else ""
     value = ast.unparse(node.value) if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else ""
-    return f"{name}{annotation}" + (f" = {value}" if value and len(value) <= _LONGEST_VALUE else "")
+    return f"{name}{annotation}" + (f" = {value}" if value and len(value) <= _LONGEST_DEFAULT else "")
 
 
 def _class_lines(name: str, found: Found) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+import tomllib
 from typing import Final
 
 from docstring_parser import Docstring
@@ -128,12 +129,16 @@ def _fence(block: str) -> list[str]:
     lines = block.strip("\n").split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     body = [line[margin:].rstrip() for line in lines]
-    return [f"```{'python' if body[0].startswith('>>>') or _is_python(body) else 'text'}", *body, "```", ""]
+    return [f"```{_language(body)}", *body, "```", ""]
 
 
-def _is_python(lines: list[str]) -> bool:
-    try:
-        ast.parse("\n".join(lines))
-    except SyntaxError:
-        return False
-    return True
+def _language(lines: list[str]) -> str:
+    if lines[0].startswith(">>>"):
+        return "python"
+    for name, parse in (("toml", tomllib.loads), ("python", ast.parse)):
+        try:
+            parse("\n".join(lines))
+        except (tomllib.TOMLDecodeError, SyntaxError):
+            continue
+        return name
+    return "text"

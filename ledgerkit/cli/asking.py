@@ -16,6 +16,7 @@ import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, reads_past
 from ledgerkit.cli.output import console, footer, json_text, note, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
+from ledgerkit.safety.inert import inert_terminal
 
 _ALL = 0
 
@@ -184,7 +185,10 @@ def sql_command(
     elif as_json:
         print_json(frame)
     elif as_csv:
-        click.echo(_flat(frame).write_csv(), nl=False)
+        printed = _flat(frame).write_csv()
+        # CSV has no escapes: on a terminal it is shown, into a file or pipe it goes as it is. (Without `color`, click
+        # would take out of a pipe whatever looks like a colour.)
+        click.echo(inert_terminal(printed) if sys.stdout.isatty() else printed, nl=False, color=True)
     else:
         numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
         print_table(frame.iter_rows(named=True), {name: (name, _cell) for name in frame.columns}, right=numeric)

@@ -13,6 +13,7 @@ from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
 from ledgerkit.cli.output import Cell, console, footer, note, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_count, format_money, plural
+from ledgerkit.safety.inert import inert_json
 from ledgerkit.safety.injection import LIMITS
 
 _SEVERITIES: Final = ("low", "medium", "high", "critical")
@@ -101,7 +102,7 @@ def _write_report(ledger: lk.Ledger, run_id: str | None, target: str, allow: tup
         Path(target).write_text(getattr(made, form)(), "utf-8")
         note(f"Wrote {target}")
     elif as_json:
-        click.echo(made.to_json(), nl=False)
+        click.echo(inert_json(made.to_json()), nl=False)
     else:
         console().print(text(str(made)))
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ledgerkit.safety.inert import inert_terminal
+from ledgerkit.safety.inert import inert_json, inert_terminal
 
 PIPED_WIDTH: Final = 160
 """Columns of what is written to a file or pipe, which has no width of its own."""
@@ -108,7 +108,7 @@ def print_table(
 def print_json(value: object) -> None:
     """Prints a value as JSON: frames as lists of objects, money and times as text."""
     plain = value.to_dicts() if isinstance(value, pl.DataFrame) else value
-    click.echo(json_text(plain, indent=2))
+    click.echo(inert_json(json_text(plain, indent=2)))
 
 
 def json_text(value: object, *, indent: int | None = None) -> str:

@@ -16,6 +16,7 @@ from html import escape
 from typing import Final
 
 _DELETE: Final = 0x7F
+_LAST_OF_PLANE_0: Final = 0xFFFF
 _CONTROL_PICTURES: Final = 0x2400
 _DELETE_PICTURE: Final = "\u2421"
 
@@ -54,6 +55,24 @@ _IN_EMOJI: Final = {
     _JOINER: re.compile(f"(?<=[\ufe0f{_PICTOGRAPHS}]){_JOINER}(?=[{_PICTOGRAPHS}])"),
 }
 _MARKS: Final[dict[str, str]] = {}
+
+
+def inert_json(text: str) -> str:
+    r"""JSON that means the same, in which nothing acts on a display: what would is escaped.
+
+    Example:
+        >>> inert_json('{"a": "\u202e"}')
+        '{"a": "\\u202e"}'
+    """
+    return _HOSTILE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code <= _LAST_OF_PLANE_0:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - _LAST_OF_PLANE_0 - 1, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
 
 
 def inert_terminal(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from ledgerkit.strategies.observations import Observations
 from ledgerkit.strategies.placements import RENDITIONS
 
 _STRIDE = NOWHERE + 2
+_FEW = 32
+"""Runs that are walked through one by one."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,13 @@ def clear_all(
     saved = np.zeros(results.run.size + 1, np.int64)  # by the results before each, over all runs
     np.cumsum(_savings(frames, placements, results), out=saved[1:])
     runs = np.flatnonzero(chosen)
+    if runs.size <= _FEW:
+        for run in runs.tolist():
+            slots = slice(grid.first[run], grid.first[run + 1] - 1)
+            mine = slice(results.first[run], results.first[run] + results.count[run])
+            before = saved[mine.start : mine.stop + 1] - saved[mine.start]
+            _clear_one(tokens[slots] - run * _STRIDE, arrived[slots], before, goal, cleared[mine])
+        return
     done = results.first[runs].copy()  # index of the first result that is not cleared
     slot = grid.first[runs].copy()
     while runs.size:
@@ -61,6 +71,33 @@ def clear_all(
         cleared[index] = np.repeat(slot - grid.first[runs], number)
         done = until
         slot = slot + 1
+
+
+def _clear_one(tokens: Ints, arrived: Ints, saved: Ints, goal: Goal, cleared: Ints) -> None:
+    """One run by itself: where runs are few and long, lists are faster than arrays of one number for each run.
+
+    Args:
+        tokens: Of each step's context; they never fall.
+        arrived: Results by the end of each step.
+        saved: By the results before each, from 0.
+        goal: The settings.
+        cleared: Filled: the step at which each result is cleared.
+    """
+    sizes, results, savings = tokens.tolist(), arrived.tolist(), saved.tolist()
+    done = step = 0
+    while True:
+        room = goal.trigger + savings[done]
+        if step < len(sizes) and sizes[step] <= room:
+            step = bisect_right(sizes, room, lo=step)
+        if step >= len(sizes):
+            return
+        most = max(results[step] - goal.keep, done)
+        if most > done:
+            until = max(bisect_left(savings, sizes[step] - goal.target, hi=most), done)
+            if savings[until] - savings[done] >= goal.at_least:
+                cleared[done:until] = step
+                done = until
+        step += 1
 
 
 def clear_by_steps(

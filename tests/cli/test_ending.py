@@ -16,7 +16,7 @@ from tests.cli.conftest import PROGRAM, Call, rows
 from tests.conftest import NOW, ROOT
 
 
-@pytest.mark.parametrize("query", ["select * from range(300000)", "select repeat('x', 100000)"])
+@pytest.mark.parametrize("query", ["select * from range(5000)", "select repeat('x', 200000)"])
 @pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
 def test_a_reader_that_leaves_gets_no_traceback(query: str, form: tuple[str, ...], environment: dict[str, str]) -> None:
     program = subprocess.Popen(
@@ -211,8 +211,5 @@ def test_json_has_no_number_that_is_none(call: Call) -> None:
 
 def test_the_page_names_every_exit_code() -> None:
     page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
-    assert [
-        line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| `") and "exit" in line
-    ] or page
     for code in (0, 1, 2, 3, 130, 141):
         assert f"| {code} |" in page

@@ -115,6 +115,12 @@ def test_random_runs_agree_with_a_rebuild(name: str) -> None:
         check(drawn_frames(number + 1, 8), name, cache)
 
 
+@pytest.mark.parametrize("name", ["clear", "clear late", "clear to target"])
+def test_many_runs_side_by_side_agree_with_a_rebuild(name: str) -> None:
+    """Few runs are walked through one by one, many side by side."""
+    check(drawn_frames(77, 48), name, CACHES["anthropic"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_thousands_of_random_runs_agree_with_a_rebuild(name: str) -> None:
