@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import completed_ids
+from ledgerkit.store.peeking import peek_ids
 from tests.cli.conftest import PROGRAM, Call
-from tests.conftest import NOW
 
 
 def _complete(words: str, environment: dict[str, str], *, folder: Path) -> list[str]:
@@ -65,17 +65,12 @@ def test_nothing_is_offered_where_something_is_wrong(broken: str, environment: d
 
 
 def test_hostile_ids_are_not_offered(tmp_path: Path) -> None:
-    hostile = ["$(reboot)", "a;b", "x y", "`id`", "\x1b[2J", "-rf", "'", "tail\nnext", "good-1"]
-    for number, name in enumerate(hostile):
-        message = {"role": "user", "content": "hello"}
-        record = {"type": "user", "uuid": f"u{number}", "sessionId": name, "timestamp": "2026-01-01T00:00:00Z"}
-        log = tmp_path / "logs" / f"{number}.jsonl"
-        log.parent.mkdir(exist_ok=True)
-        log.write_text(json.dumps({**record, "message": message}) + "\n", "utf-8")
-    with lk.open(tmp_path / "l", key=bytes(32)) as ledger:
-        ledger.import_logs(tmp_path / "logs", now=NOW)
-        assert set(ledger.runs()["session_id"]) >= {"$(reboot)", "good-1"}  # they are in the ledger, all right
-    offered = {one for start in ("", *"$a`x-'tg\x1b", "0", "good") for one in completed_ids(tmp_path / "l", start)}
+    hostile = ["$(reboot)", "a;b", "x y", "`id`", "\x1b[2J", "-rf", "'", "tail\nnext", "~root", "good-1"]
+    (tmp_path / "history" / "day").mkdir(parents=True)
+    (tmp_path / "ledger.json").write_text("{}", "utf-8")
+    pl.DataFrame({"run_id": hostile, "session_id": hostile}).write_parquet(tmp_path / "history" / "day" / "1.parquet")
+    assert peek_ids(tmp_path).runs == set(hostile)
+    offered = {one for start in ("", *"$a`x-'tg~\x1b") for one in completed_ids(tmp_path, start)}
     assert "good-1" in offered
     assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", one) for one in offered)
 

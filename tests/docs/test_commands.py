@@ -11,7 +11,6 @@ from typing import cast
 
 import click
 import pytest
-from _pytest.mark import ParameterSet
 from click.testing import CliRunner
 
 import ledgerkit as lk
@@ -115,17 +114,7 @@ def test_pages_show_commands() -> None:
     assert sorted(set(main.list_commands(click.Context(main))) - named) == [], "a command that no page speaks of"
 
 
-def marked(all_shown: list[Shown]) -> list[ParameterSet]:
-    """Some lines of the README are wrong: an export without ``--out``, and steps that its subagent does not have."""
-    wrong = pytest.mark.xfail(strict=False, reason="to be mended in the README")
-    lines = {"export 34953339 --format atif", "context 34953339 --step 12"}
-    return [
-        pytest.param(shown, marks=wrong if shlex.join(shown.arguments) in lines else (), id=str(shown))
-        for shown in all_shown
-    ]
-
-
-@pytest.mark.parametrize("shown", marked(SHOWN))
+@pytest.mark.parametrize("shown", [pytest.param(shown, id=str(shown)) for shown in SHOWN])
 def test_a_shown_command_is_one(shown: Shown) -> None:
     check(shown)
 
@@ -164,7 +153,7 @@ def runnable() -> list[Shown]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shown", marked(runnable()))
+@pytest.mark.parametrize("shown", [pytest.param(shown, id=str(shown)) for shown in runnable()])
 def test_a_shown_command_works_on_the_demo_runs(
     shown: Shown, demo_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
