@@ -60,10 +60,9 @@ def print_runs(runs: pl.DataFrame, *, limit: int, reviews: bool = False) -> None
     print_table(named.iter_rows(named=True), _RUN_COLUMNS, right=right, flexible="what")
     _footer(runs, shown)
     if left_out.height:
-        cost = (
-            format_money(_cost(left_out)) if left_out["cost"].null_count() < left_out.height else "no cost of its own"
-        )
-        footer(f"{plural(left_out.height, 'review')} left out, {cost} (--reviews)", "dim")
+        spent = _cost(left_out)
+        cost = f" that cost {format_money(spent)}" if spent else ""
+        footer(f"{plural(left_out.height, 'review')}{cost} left out (--reviews)", "dim")
 
 
 def _split_reviews(runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

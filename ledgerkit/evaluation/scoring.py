@@ -269,6 +269,8 @@ def _finished(table: pl.DataFrame, strategy: Strategy, options: Options) -> pl.D
     table = table.with_columns(cost_equivalent_tokens=pl.Series(np.true_divide(hundredths, 100.0)))
     if "needs" in table.columns:
         table = table.with_columns(missing_needs=pl.col("needs") - pl.col("needs_held"))
+    if options.wants("refetch_exposure"):
+        table = table.with_columns(pl.col("refetch_tokens").fill_null(0))  # of a run that needs nothing
     hidden = {column for name, of in _COLUMNS_OF.items() if name not in options.metrics for column in of}
     return table.select(
         (pl.col(n) if n in table.columns and n not in hidden else pl.lit(None)).cast(t).alias(n)

@@ -54,7 +54,7 @@ def test_what_is_printed_keeps_the_schema(
     monkeypatch.setenv("LEDGERKIT_LEDGER", str(words["ledger"]))
     printed = json.loads(call(*command.format(**words).split(), "--json").stdout)
     assert printed
-    jsonschema.Draft202012Validator(_schema(schema)).validate(printed)
+    jsonschema.Draft202012Validator(_schema(schema)).validate(printed)  # pyright: ignore[reportUnknownMemberType]
 
 
 @pytest.mark.parametrize("name", ["runs", "cost", "claims", "verify", "import"])

@@ -6,6 +6,7 @@ import json
 import math
 import posixpath
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,6 +275,29 @@ class Scored:
                     held.setdefault(key, set()).add(part["text"])
             contradictions += sum(len(contents) > 1 for contents in held.values())
         return {"staleness": stale / whole if whole else None, "file_tokens": whole, "contradictions": contradictions}
+
+    def refetching(self, reads: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """What of the missing a recorded call that only reads could give again; ``reads`` says which calls do."""
+        again: list[int | None] = []
+        for t, rows in enumerate(self.contexts):
+            again += [self._again(p, t, reads) for kind, value, p in self.needs(t) if not self.holds(rows, kind, value)]
+        calls = [(p["tool_name"], p["data"]) for p in self.run.parts
+                 if p["is_own"] and p["step"] is not None and reads(p)]  # fmt: skip
+        return {
+            "refetch_exposure": _mean([float(one is not None) for one in again]),
+            "refetch_tokens": sum(one for one in again if one is not None),
+            "repeated_reads": len(calls) - len(set(calls)),
+        }
+
+    def _again(self, source: dict[str, Any], step: int, reads: Callable[[dict[str, Any]], bool]) -> int | None:
+        asked = any(p["unit"] == source["unit"] and reads(p) for p in self.run.parts)
+        deleted = any(
+            p["part_type"] == "diff" and p["part"] > source["part"] and p["visible_from"] <= step
+            and json.loads(p["data"] or "{}").get("change") == "deleted"
+            and source["path"] is not None and _file(p) == _file(source)
+            for p in self.run.parts
+        )  # fmt: skip
+        return source["tokens"] if source["is_result"] and asked and not deleted else None
 
     def validity(self) -> dict[str, Any]:
         bad = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ledgerkit import strategies
 from ledgerkit.evaluation import Material, Options, score
 from ledgerkit.evaluation.edits import quoted_lines
 from ledgerkit.evaluation.lexemes import find_tokens
+from ledgerkit.evaluation.refetching import only_reads
 from ledgerkit.strategies import RunFrames, Strategy
 from tests.evaluation import naive
 from tests.evaluation.drawn import TOKENS, drawn_material
@@ -75,15 +77,30 @@ def tokens_as_read(material: Material) -> dict[int, set[tuple[str, str]]]:
     return found
 
 
+def reads_as_drawn(part: dict[str, Any]) -> bool:
+    """Drawn calls that only read: of ``Read``, and shell lines that begin with ``cat``."""
+    if part["part_type"] != "tool_call" or part["data"] is None:
+        return False
+    return part["tool_name"] == "Read" or json.loads(part["data"])["command"].split()[0] == "cat"
+
+
+def reads_as_read(part: dict[str, Any]) -> bool:
+    return part["part_type"] == "tool_call" and only_reads(part["tool_name"], part["data"])
+
+
 def check(
-    material: Material, strategy: Strategy, tokens: dict[int, set[tuple[str, str]]], lines: dict[int, set[str]]
+    material: Material,
+    strategy: Strategy,
+    tokens: dict[int, set[tuple[str, str]]],
+    lines: dict[int, set[str]],
+    reads: Callable[[dict[str, Any]], bool] = reads_as_drawn,
 ) -> list[dict[str, Any]]:
     """Compares every metric of every run, and gives them."""
     table = score(material, [strategy], Options()).runs.to_dicts()
     for run, mine in zip(naive.runs_of(material), table, strict=True):
         slow = naive.Scored(material, run, strategy, tokens, lines)
         wanted = {**slow.evidence(), **slow.control(), **slow.edits(), **slow.failures(), **slow.labels(),
-                  **slow.files(), **slow.validity()}  # fmt: skip
+                  **slow.files(), **slow.refetching(reads), **slow.validity()}  # fmt: skip
         sizes = [sum(row["tokens"] for row in rows) for rows in slow.contexts]
         wanted |= {"input_tokens": sum(sizes), "peak_tokens": max(sizes), "steps": run.steps}
         for name, value in wanted.items():
@@ -105,6 +122,9 @@ def test_metrics_of_drawn_runs_equal_a_slow_implementation(strategy: Strategy) -
     assert sum(row["needs"] for row in rows) > 20
     if isinstance(strategy, strategies.FullHistory):  # the runs show what is to be measured
         assert all(sum(row[name] or 0 for row in rows) for name in ("staleness", "contradictions", "edit_support"))
+    if isinstance(strategy, strategies.Chain):
+        assert any(row["refetch_tokens"] for row in rows)
+        assert any(row["repeated_reads"] for row in rows)
     if isinstance(strategy, Torn):
         assert sum(row["missing_needs"] for row in rows)
         assert any(row["validity"] < 1 for row in rows)
@@ -132,4 +152,21 @@ def test_metrics_of_recorded_runs_equal_a_slow_implementation(corpus_import: tup
             part: set(quoted_lines(data or "")) for part, data in material.texts.select("part", "data").iter_rows()
         }
         for strategy in (strategies.LastObservations(3), strategies.HeadTail(2_000, 500) | strategies.ClearAt(8_000)):
-            check(material, strategy, tokens, lines)
+            check(material, strategy, tokens, lines, reads_as_read)
+
+
+def test_the_fidelity_of_summaries_is_what_counting_their_items_gives(demo_path: Path) -> None:
+    with lk.open(demo_path, create=False) as ledger:
+        items = ledger.check_compactions().to_dicts()
+        table = ledger.evaluate(["FullHistory"], ["summary_fidelity"], jobs=1).runs.to_dicts()
+    assert len({item["run_id"] for item in items}) > 1
+    for row in table:
+        said = [item["verdict"] for item in items if item["run_id"] == row["run_id"]]
+        sure = [verdict for verdict in said if verdict not in ("unknown", "unverified")]
+        names = ("summary_items", "failure_omissions", "invented_items", "summary_fidelity")
+        if not said:
+            assert [row[name] for name in names] == [None] * 4
+            continue
+        share = sum(verdict == "kept" for verdict in sure) / len(sure) if sure else None
+        wanted = [len(sure), said.count("hidden"), said.count("invented"), share]
+        assert [row[name] for name in names] == wanted

@@ -158,7 +158,6 @@ def test_worker_processes_give_what_this_process_gives(demo_path: Path) -> None:
     assert same(evaluated(demo_path, chosen, jobs=2, bucket_parts=1), evaluated(demo_path, chosen, jobs=1))
 
 
-@pytest.mark.slow
 def test_a_dask_cluster_gives_what_this_process_gives_and_survives_a_killed_worker(demo_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     killed: list[int] = []
