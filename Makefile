@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 BENCHMARKS := $(sort $(wildcard benchmarks/bench_*.py))
-PAGE_SCRIPTS := $(sort $(wildcard scripts/build_*_page.py))
+PAGE_SCRIPTS := $(sort $(wildcard scripts/build_*_page.py scripts/build_*_schemas.py))
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
            --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
