@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -78,7 +79,7 @@ class LedgerSelections:
         Args:
             label: A label or tag that somebody gave the run (:meth:`import_labels`, :meth:`annotate`): its name, its
                 value, or ``name=value``.
-            model: A model that answered in it.
+            model: A model that answered in it; without the date in its name, of any date; ``claude-`` may be left out.
             agent: The agent program.
             agent_version: Its version.
             repository: The repository.
@@ -115,7 +116,9 @@ class LedgerSelections:
         if name == "label":
             return found.join(self._labelled(wanted), on=["session_id", "run_id"], how="semi")
         if name == "model":
-            return found.filter(pl.col("models").list.eval(pl.element().is_in(wanted)).list.any())
+            named = "|".join(re.escape(one) for one in wanted)
+            fits = pl.element().str.contains(rf"^(claude-)?({named})(-\d{{8}}|-\d{{4}}-\d{{2}}-\d{{2}})?$")
+            return found.filter(pl.col("models").list.eval(fits).list.any())
         if name in ("since", "until", "sql") and len(wanted) != 1:
             raise QueryError(f"{name} is one, not {len(wanted)}: {', '.join(wanted)}. Unite two sets with | instead.")
         if name in ("since", "until"):

@@ -40,6 +40,8 @@ assert bundled("data").is_dir()
 assert "text/html" in bundle_of(lk.open("runs.ledger"))
 PROGRAM
 ./venv/bin/ledgerkit --help
+./venv/bin/ledgerkit demo --quiet > demo.txt
+grep -q "^55 runs" demo.txt
 if ./venv/bin/ledgerkit lab 2> lab.txt; then echo "ledgerkit lab ran without its extra"; exit 1; fi
 grep -q "agent-ledgerkit\[notebook\]" lab.txt
 echo "The wheel works with its runtime dependencies only."

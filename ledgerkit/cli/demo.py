@@ -14,6 +14,7 @@ from ledgerkit.cli.costing import print_costs
 from ledgerkit.cli.failing import explained_errors
 from ledgerkit.cli.importing import account_json, print_account, progress_bar
 from ledgerkit.cli.output import console, note, print_json, short_id
+from ledgerkit.notebook.demo import bundled
 from ledgerkit.safety.redaction import RedactionKey, standard_redactor
 
 _NEXT = """\
@@ -30,16 +31,17 @@ And your own logs:
 
 
 @click.command("demo")
-@click.option("--data", type=click.Path(path_type=Path, exists=True), default=Path("data"), show_default=True,
-              help="The example runs.")  # fmt: skip
+@click.option("--data", type=click.Path(path_type=Path, exists=True),
+              help="The example runs; those that come with ledgerkit if not given.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), default=Path("demo"), show_default=True,
               help="Folder for the ledger and the report; what an earlier demo left there is replaced.")  # fmt: skip
 @json_option
-def demo_command(data: Path, out: Path, as_json: bool) -> None:
+def demo_command(data: Path | None, out: Path, as_json: bool) -> None:
     """Import the example runs, show them and what they cost, and write a report."""
     where = out / "demo.ledger"
     report = out / "report.html"
     with explained_errors():
+        data = data or bundled("data")
         if (where / "ledger.json").is_file():
             shutil.rmtree(where)
         with lk.open(where) as ledger, progress_bar("Importing", hidden=as_json) as progress:

@@ -48,6 +48,10 @@ def test_conditions_choose_runs_and_never_subagents(demo: lk.Ledger) -> None:
     runs = demo.runs()
     assert len(demo.where()) == runs.filter(runs["relation"].ne_missing("subagent")).height == 51
     assert len(demo.where(model=OPUS)) == 16
+    for name in ("claude-opus-4-5", "opus-4-5", "opus-4-5-20251101"):
+        assert set(demo.where(model=name).frame()["run_id"]) == set(demo.where(model=OPUS).frame()["run_id"])
+    for name in ("opus", "opus-4", "claude", "opus-4-5-2025", "opus.4.5", ""):
+        assert len(demo.where(model=name)) == 0
     assert len(demo.where(model=[OPUS, SONNET], repository="tillroll")) == 16
     assert len(demo.where(task="fix-discount")) == 3
     assert demo.where(since="2026-01-19") | demo.where(until="2026-01-19") == demo.where()
