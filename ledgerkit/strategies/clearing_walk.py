@@ -16,7 +16,7 @@ from ledgerkit.strategies.observations import Observations
 from ledgerkit.strategies.placements import RENDITIONS
 
 _STRIDE = NOWHERE + 2
-_FEW = 32
+_FEW = 24
 """Runs that are walked through one by one."""
 
 

@@ -29,11 +29,11 @@ MUTATED: dict[ModuleType, tuple[str, ...]] = {
     caching: ("full", "polling"),
     eviction: ("window", "random", "sections", "last | window"),
     observations: ("last", "last one", "polling"),
-    clearing_walk: ("clear", "clear late", "clear to target", "last | clear"),
+    clearing_walk: ("clear", "clear late", "clear to target", "last | clear", "random | clear", "summary | clear"),
     summaries: ("summary", "last | summary"),
 }
-RUNS = 30
-"""Drawn runs that a changed formula is tried on."""
+RUNS = (30, 90)
+"""Numbers of drawn runs that a changed formula is tried on: some strategies walk through few one by one."""
 SECONDS = 120
 """CPU time of one try; without a change it takes less than a tenth."""
 MEMORY = 12 << 30
@@ -122,7 +122,7 @@ def _mutated(module: ModuleType, chosen: int) -> Generator[str]:
 
 def is_noticed(module: ModuleType, chosen: int) -> tuple[str, bool]:
     """What was changed, and whether a comparison failed."""
-    frames = [drawn_frames(seed, RUNS, most_steps=18) for seed in (1, 2)]
+    frames = [drawn_frames(seed, runs, most_steps=18) for seed, runs in enumerate(RUNS, 1)]
     with _mutated(module, chosen) as what:
         try:
             for name in MUTATED[module]:

@@ -118,12 +118,12 @@ def test_random_runs_agree_with_a_rebuild(name: str) -> None:
 @pytest.mark.parametrize("name", ["clear", "clear late", "clear to target"])
 def test_many_runs_side_by_side_agree_with_a_rebuild(name: str) -> None:
     """Few runs are walked through one by one, many side by side."""
-    check(drawn_frames(77, 48), name, CACHES["anthropic"])
+    check(drawn_frames(77, 90, most_steps=6), name, CACHES["anthropic"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_thousands_of_random_runs_agree_with_a_rebuild(name: str) -> None:
     for number, cache in enumerate(CACHES.values()):
-        for seed in range(5):
-            check(drawn_frames(1000 * number + seed, 60, most_steps=20), name, cache)
+        for seed in range(6):  # of few runs and of many: some strategies walk through few one by one
+            check(drawn_frames(1000 * number + seed, 75 - 45 * (seed % 2), most_steps=20), name, cache)
