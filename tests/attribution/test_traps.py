@@ -1,7 +1,7 @@
 """Double-count traps that other tools fell into, each by its name; every record that does not count is explained.
 
-Those of one format alone stand with its importer's tests: spans of two libraries for one call (``otel``), copied context
-and converted copies (``atif``), versions of a message (``gemini_cli``), totals that grow (``openhands``).
+Those of one format alone stand with its importer's tests: spans of two libraries for one call (``otel``), copied
+context and converted copies (``atif``), versions of a message (``gemini_cli``), totals that grow (``openhands``).
 """
 
 from __future__ import annotations
