@@ -36,10 +36,14 @@ _LINE: Final = """
             join current_history f on f.message_id = l.forked_at and f.run_id = l.ancestor and f.part_index = 0
             join parts p on p.run_id = l.ancestor and p.session_id = f.session_id and p.sequence_no <= f.sequence_no
     ), long as (
-        select part_id, max(try(decode(content))) as whole, bool_or(label = 'restricted') as is_restricted from (
+        select part_id, max(try(decode(content))) filter (media_type like 'text/%') as whole,
+            max(try(decode(content))) filter (media_type = 'application/json') as whole_data,
+            bool_or(label = 'restricted') as is_restricted
+        from (
             select distinct part_id, unnest(artifact_refs) as ref from rows where len(artifact_refs) > 0
         ) join (
-            select content_id, label, if(media_type like 'text/%' and label <> 'restricted', content, null) as content
+            select content_id, label, media_type, if(label <> 'restricted'
+                and (media_type like 'text/%' or media_type = 'application/json'), content, null) as content
             from stored_artifacts
         ) on content_id = ref group by part_id
     )
@@ -58,7 +62,10 @@ _OF_PARTS: Final = f"""
     text is not null or data is not null or len(artifact_refs) > 0 as has_content,
     coalesce(is_restricted, false) as is_restricted, erased, {COMPACTION} as compaction
 """
-_OF_TEXTS: Final = "coalesce(whole, text) as text, data, status, path, content_type, artifact_refs"
+_OF_TEXTS: Final = """
+    coalesce(whole, text) as text, if(data->>'$.artifact' is not null, coalesce(whole_data, data), data) as data,
+    status, path, content_type, artifact_refs
+"""
 _ROWS: Final = "from rows left join long using (part_id) order by inherited desc, sequence_no, part_index"
 CONTEXT_PARTS: Final = f"{_LINE} select {_OF_PARTS} {_ROWS}"
 """Parts of the contexts of some runs (``$runs``), as ``strategies.run_frames`` takes them."""

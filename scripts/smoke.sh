@@ -40,8 +40,8 @@ assert bundled("data").is_dir()
 assert "text/html" in bundle_of(lk.open("runs.ledger"))
 PROGRAM
 ./venv/bin/ledgerkit --help
-./venv/bin/ledgerkit demo --quiet > demo.txt
-grep -q "^55 runs" demo.txt
+./venv/bin/ledgerkit demo > demo.txt 2>&1 || { cat demo.txt; exit 1; }
+grep -q "55 runs" demo.txt || { cat demo.txt; exit 1; }
 if ./venv/bin/ledgerkit lab 2> lab.txt; then echo "ledgerkit lab ran without its extra"; exit 1; fi
 grep -q "agent-ledgerkit\[notebook\]" lab.txt
 echo "The wheel works with its runtime dependencies only."
