@@ -161,7 +161,7 @@ def test_a_calibration_is_of_one_rubric_alone(judged: lk.Ledger) -> None:
     judged.annotate("liar", label="failed", by="ada")
     judged.calibrate("rules")
     listing = ["judgements", "--ledger", str(judged.path)]
-    assert "not calibrated" not in CliRunner().invoke(main, listing).output
+    assert "rules is not calibrated" not in CliRunner().invoke(main, listing).output
     judged.judge(judges.RuleJudge.with_budget(3.5), runs=["good"])
     assert "rules is not calibrated on run by" in CliRunner().invoke(main, listing).output
 
