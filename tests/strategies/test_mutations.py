@@ -15,7 +15,7 @@ from tests.strategies.mutant import MUTATED, SECONDS, points
 
 SAMPLED = 60
 NOTICED = 0.85
-"""Of changes that change an answer. What is left are ties (a size that is exactly a limit), which runs seldom have."""
+"""Of changes that change an answer. Most that are left differ only at a tie: a size that is exactly a limit."""
 ALIKE = {
     "self._moves += 1": "counts moves between two sortings out",
     "NOWHERE - 1": "stands for beyond everything",
