@@ -37,15 +37,22 @@ class RunType(click.ParamType[str]):
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Ids that begin with what stands there. Nothing where the ledger cannot be read."""
+        """Ids that begin with what stands there. Nothing where settings or ledger cannot be read: commands say why."""
         del param
         try:
             return [CompletionItem(one) for one in completed_ids(_ledger_path(ctx), incomplete)]
-        except Exception:
+        except (click.ClickException, OSError, ValueError, *_polars_errors()):
             return []
 
 
 RUN: Final = RunType()
+
+
+def _polars_errors() -> tuple[type[Exception], ...]:
+    """What damaged files raise; polars is loaded when something was completed, not with every command."""
+    import polars as pl
+
+    return (pl.exceptions.PolarsError,)
 
 
 def completed_ids(ledger: Path, incomplete: str) -> list[str]:

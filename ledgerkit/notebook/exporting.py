@@ -14,9 +14,10 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from ledgerkit.errors import ExportTargetError, ImportSourceError, MissingExtraError, NotebookRunError
+from ledgerkit.errors import ImportSourceError, MissingExtraError, NotebookRunError
 from ledgerkit.notebook.html import Child, Safe, document, picture, static, tag
 from ledgerkit.notebook.sanitising import sanitised
+from ledgerkit.notebook.writing import write_page
 from ledgerkit.safety.gate import check_output
 from ledgerkit.safety.redaction import standard_redactor
 
@@ -48,20 +49,13 @@ def export_html(
         NotebookRunError: If a cell of it stops with an error.
         OutputBlockedError: If the page holds what looks like a secret.
     """
-    source, target = Path(notebook), Path(to)
+    source = Path(notebook)
     content = _read(source)
     if run:
         content = _run(content, source)
-    if target.is_dir() or not target.suffix:
-        target = target / f"{source.stem}.html"
     page = notebook_page(content, title=source.stem.replace("_", " "))
     check_output("The page", page, standard_redactor(), allow=allow)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, "utf-8")
-    except OSError as error:
-        raise ExportTargetError(f"{target} cannot be written: {error.strerror}.") from error
-    return target
+    return write_page(page, to, source.stem)
 
 
 def notebook_page(content: Mapping[str, Any], *, title: str) -> str:

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from ledgerkit.errors import ExportTargetError
 from ledgerkit.notebook.html import Safe, document, joined, tag
 from ledgerkit.notebook.module import standing_text, style_text
 from ledgerkit.notebook.page_rows import Answer, inert_answer, part_detail, part_row, step_row
 from ledgerkit.notebook.pages import ReplayPages
 from ledgerkit.notebook.sights import NOTES, Sights
+from ledgerkit.notebook.writing import write_page
 from ledgerkit.projection.account import Left
 from ledgerkit.protocol.vocabulary import ContextSection, Rendition
 from ledgerkit.replay import Replay
@@ -61,16 +61,8 @@ def export_replay(
     Example:
         >>> export_replay(ledger.run("7ba219aa").replay(), "run.html")  # doctest: +SKIP
     """
-    target = Path(to)
-    if target.is_dir() or not target.suffix:
-        target = target / f"{replay.facts.get('run_id') or 'replay'}.html"
     page = replay_document(replay, strategies, allow=allow)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, "utf-8")
-    except OSError as error:
-        raise ExportTargetError(f"{target} cannot be written: {error.strerror}.") from error
-    return target
+    return write_page(page, to, str(replay.facts.get("run_id") or "replay"))
 
 
 def replay_document(replay: Replay, strategies: Sequence[Strategy | str] = (), *, allow: Collection[str] = ()) -> str:

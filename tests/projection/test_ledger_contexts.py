@@ -197,7 +197,7 @@ def sweep(
     for said, budget, tokens in refused:
         assert "must stand whole" in said
         assert budget is not None
-        assert tokens > budget // 2
+        assert tokens > budget * 9 // 10, "what a window has before the answer"
     return checked + len(refused)
 
 

@@ -13,13 +13,14 @@ from ledgerkit.strategies import RunFrames, run_frames
 _BASE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def drawn_frames(seed: int, runs: int, most_steps: int = 14) -> RunFrames:
-    """Frames of some random runs."""
+def drawn_frames(seed: int, runs: int, most_steps: int = 14, *, result_first: bool = False) -> RunFrames:
+    """Frames of some random runs; with ``result_first`` the very first part of all is a result without its call."""
     random = Random(seed)
     parts: list[dict[str, Any]] = []
     calls: list[dict[str, Any]] = []
     for number in range(runs):
-        _run(random, f"r{number:05}", random.randint(1, most_steps), parts, calls)
+        begins = result_first and number == 0
+        _run(random, f"r{number:05}", random.randint(1, most_steps), parts, calls, result_first=begins)
     frame = pl.DataFrame(parts, infer_schema_length=None)
     return run_frames(frame, pl.DataFrame(calls, infer_schema_length=None), excerpt_tokens)
 
@@ -29,7 +30,15 @@ def excerpt_tokens(rows: pl.DataFrame, keep: int) -> pl.Series:
     return rows.select(pl.min_horizontal("characters", 2 * keep) // 4 + 3).to_series()
 
 
-def _run(random: Random, run_id: str, steps: int, parts: list[dict[str, Any]], calls: list[dict[str, Any]]) -> None:
+def _run(
+    random: Random,
+    run_id: str,
+    steps: int,
+    parts: list[dict[str, Any]],
+    calls: list[dict[str, Any]],
+    *,
+    result_first: bool,
+) -> None:
     rows: list[dict[str, Any]] = []
 
     def say(kind: str, visible_from: int, **more: Any) -> None:
@@ -43,6 +52,8 @@ def _run(random: Random, run_id: str, steps: int, parts: list[dict[str, Any]], c
         }  # fmt: skip
         rows.append({**row, **more})
 
+    if result_first:
+        say("TOOL_CALL_RESULT", 0, tool_call_id=f"{run_id}before", part_type="tool_result", token_count=400)
     for kind in random.sample(["SYSTEM_INSTRUCTION", "DEVELOPER_INSTRUCTION", "USER_TASK"], random.randint(0, 3)):
         say(kind, 0)
     _steps(random, say, run_id, steps)

@@ -29,8 +29,8 @@ MUTATED: dict[ModuleType, tuple[str, ...]] = {
     caching: ("full", "polling"),
     eviction: ("window", "random", "sections", "last | window"),
     observations: ("last", "last one", "polling"),
-    clearing_walk: ("clear", "clear late", "clear to target", "last | clear", "random | clear", "summary | clear"),
-    summaries: ("summary", "last | summary"),
+    clearing_walk: ("clear", "clear late", "clear to target", "clear tied", "last | clear", "random | clear tied"),
+    summaries: ("summary", "summary tied", "last | summary"),
 }
 RUNS = (30, 90)
 """Numbers of drawn runs that a changed formula is tried on: some strategies walk through few one by one."""
@@ -122,7 +122,7 @@ def _mutated(module: ModuleType, chosen: int) -> Generator[str]:
 
 def is_noticed(module: ModuleType, chosen: int) -> tuple[str, bool]:
     """What was changed, and whether a comparison failed."""
-    frames = [drawn_frames(seed, runs, most_steps=18) for seed, runs in enumerate(RUNS, 1)]
+    frames = [drawn_frames(seed, runs, most_steps=18, result_first=True) for seed, runs in enumerate(RUNS, 1)]
     with _mutated(module, chosen) as what:
         try:
             for name in MUTATED[module]:

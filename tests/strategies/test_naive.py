@@ -43,10 +43,13 @@ def pairs(frames: RunFrames) -> dict[str, tuple[Strategy, list[naive.Naive]]]:
         "clear": (strategies.ClearAt(900, keep=2), naive.clear_at(900, 0, 2, 0)),
         "clear late": (strategies.ClearAt(2000, 1500, 1, 100), naive.clear_at(2000, 1500, 1, 100)),
         "clear to target": (strategies.ClearAt(900, 600, 1, 50), naive.clear_at(900, 600, 1, 50)),
+        # References take 11 tokens, so that clearing parts of 100, 300 or 400 tokens meets these limits exactly.
+        "clear tied": (strategies.ClearAt(700, 511, 0, 89), naive.clear_at(700, 511, 0, 89)),
         "window": (strategies.TokenWindow(900), naive.evict(900, naive.unit_of)),
         "random": (strategies.RandomDrop(900, seed=3), naive.evict(900, _ranks(frames, 3))),
         "sections": (strategies.SectionBudgets(budget), naive.section_budgets(budget)),
         "summary": (strategies.SummariseAt(900, 300, 40), naive.summarise_at(900, 300, 40)),
+        "summary tied": (strategies.SummariseAt(600, 300, 40), naive.summarise_at(600, 300, 40)),
         "excerpts": (strategies.HeadTail(200, 100), naive.excerpts(200, 100, excerpt, characters)),
     }
     made = {name: (strategy, [rebuilt]) for name, (strategy, rebuilt) in one.items()}
@@ -54,6 +57,7 @@ def pairs(frames: RunFrames) -> dict[str, tuple[Strategy, list[naive.Naive]]]:
         ("excerpts", "clear"), ("last", "clear"), ("last", "window"), ("random", "clear"), ("summary", "clear"),
         ("clear", "summary"), ("window", "last"), ("last", "random"), ("polling", "sections"), ("clear", "excerpts"),
         ("excerpts", "last", "summary"), ("random", "summary"), ("summary", "window"), ("last", "summary"),
+        ("random", "clear tied"),
     ]  # fmt: skip
     for names in chains:
         chain = one[names[0]][0]
@@ -115,7 +119,14 @@ def test_random_runs_agree_with_a_rebuild(name: str) -> None:
         check(drawn_frames(number + 1, 8), name, cache)
 
 
-@pytest.mark.parametrize("name", ["clear", "clear late", "clear to target"])
+@pytest.mark.parametrize("name", ["last one", "polling", "clear tied"])
+def test_a_result_that_is_the_first_part_of_all_agrees_with_a_rebuild(name: str) -> None:
+    frames = drawn_frames(3, 4, result_first=True)
+    assert frames.parts["is_result"][0]
+    check(frames, name, CACHES["anthropic"])
+
+
+@pytest.mark.parametrize("name", ["clear", "clear late", "clear to target", "clear tied"])
 def test_many_runs_side_by_side_agree_with_a_rebuild(name: str) -> None:
     """Few runs are walked through one by one, many side by side."""
     check(drawn_frames(77, 90, most_steps=6), name, CACHES["anthropic"])
