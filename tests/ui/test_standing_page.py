@@ -144,6 +144,26 @@ def test_keys_step_and_the_address_follows(chromium: Browser, demo_path: Path, t
     opened.close()
 
 
+def test_a_part_is_chosen_though_rows_are_drawn_anew_while_the_button_is_down(
+    chromium: Browser, demo_path: Path, tmp_path: Path
+) -> None:
+    with lk.open(demo_path) as ledger:
+        run = ledger.runs().sort("steps", "run_id", descending=True)["run_id"][0]
+        path = export_replay(ledger.run(run).replay(strategies=list(STRATEGIES[:2])), tmp_path / "run.html")
+    opened = Opened(chromium, path, "#step=2")
+    page = opened.page
+    page.locator(".lk-replay[data-step='2']").wait_for()
+    row = page.get_by_role("listbox", name="History: every part of the run").get_by_role("option").nth(1)
+    row.hover()
+    page.mouse.down()
+    page.evaluate("location.hash = '#step=2&strategy=1'")
+    page.locator(".lk-replay[data-strategy='1']").wait_for()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.mouse.up()
+    page.get_by_role("region", name="The chosen part").wait_for()
+    opened.close()
+
+
 def test_a_hostile_run_is_inert(chromium: Browser, tmp_path: Path) -> None:
     with hostile_ledger(tmp_path) as ledger:
         path = export_replay(ledger.run(ledger.runs()["run_id"][0]).replay(), tmp_path / "page.html", allow=["all"])

@@ -26,8 +26,13 @@ class VirtualList {
     }, { signal, passive: true });
     this.host.addEventListener("click", (event) => {
       const row = event.target.closest("[data-index]");
-      if (row) this.choose(Number(row.dataset.index));
+      if (!row) return;
+      const index = Number(row.dataset.index);
+      this.choose(index, this.drawnRows.get(index)); // what was seen, if other rows came meanwhile
     }, { signal });
+    // Rows that are drawn anew between press and release lose the click: nothing moves under a pressed pointer.
+    this.host.addEventListener("pointerdown", (event) => { this.pressed = Boolean(event.target.closest("[data-index]")); }, { signal });
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => this.letGo(), { signal });
     const seen = new ResizeObserver(() => {
       if (!this.isShown()) return;
       if (this.brought !== undefined) this.bring(this.brought, "nearest");
@@ -88,11 +93,17 @@ class VirtualList {
   }
 
   soon() {
-    if (this.waiting) return;
+    if (this.waiting || this.pressed) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
-      this.draw();
+      if (!this.pressed) this.draw();
     });
+  }
+
+  letGo() {
+    if (!this.pressed) return;
+    this.pressed = false;
+    this.soon(); // the click comes before the next frame
   }
 
   row(index) {
@@ -103,6 +114,7 @@ class VirtualList {
   draw() {
     const [first, last] = this.range();
     const rows = [];
+    this.drawnRows = new Map();
     for (let index = first; index < last; index += 1) rows.push(this.drawn(index));
     this.room.replaceChildren(...rows);
     const active = this.chosen >= first && this.chosen < last ? `${this.id}-${this.chosen}` : "";
@@ -121,6 +133,7 @@ class VirtualList {
     row.setAttribute("aria-posinset", String(index + 1));
     row.setAttribute("aria-selected", String(index === this.chosen));
     const data = this.row(index);
+    this.drawnRows.set(index, data);
     if (data) this.fill(row, data, index);
     else row.classList.add("lkr-loading");
     return row;
@@ -143,10 +156,10 @@ class VirtualList {
     }
   }
 
-  choose(index) {
+  choose(index, row = this.row(index)) {
     if (index < 0 || index >= this.total) return;
     this.mark(index);
-    this.pick(index, this.row(index));
+    this.pick(index, row);
   }
 
   mark(index) {
@@ -158,6 +171,7 @@ class VirtualList {
     const top = index * this.rowHeight;
     this.brought = index;
     const height = this.host.clientHeight || 300;
+    if (this.pressed) return;
     if (where === "nearest" && top >= this.top && top + this.rowHeight <= this.top + height) return;
     this.top = Math.max(top - Math.round(height / 3), 0);
     this.host.scrollTop = this.top;
