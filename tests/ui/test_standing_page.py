@@ -123,11 +123,16 @@ def test_pages_of_real_runs_answer_what_python_answers(
             check_answers(chromium, ReplayPages(ledger.run(run).replay(strategies=list(STRATEGIES))), tmp_path, number)
 
 
-def test_keys_step_and_the_address_follows(chromium: Browser, demo_path: Path, tmp_path: Path) -> None:
+def opened_demo(chromium: Browser, demo_path: Path, folder: Path, place: str) -> Opened:
+    """The longest demo run under two strategies."""
     with lk.open(demo_path) as ledger:
         run = ledger.runs().sort("steps", "run_id", descending=True)["run_id"][0]
-        path = export_replay(ledger.run(run).replay(strategies=list(STRATEGIES[:2])), tmp_path / "run.html")
-    opened = Opened(chromium, path, "#step=3&strategy=1")
+        path = export_replay(ledger.run(run).replay(strategies=list(STRATEGIES[:2])), folder / "run.html")
+    return Opened(chromium, path, place)
+
+
+def test_keys_step_and_the_address_follows(chromium: Browser, demo_path: Path, tmp_path: Path) -> None:
+    opened = opened_demo(chromium, demo_path, tmp_path, "#step=3&strategy=1")
     page = opened.page
     page.locator(".lk-replay[data-step='3'][data-strategy='1']").wait_for()
     page.locator(".lkr-timeline").focus()
@@ -147,10 +152,7 @@ def test_keys_step_and_the_address_follows(chromium: Browser, demo_path: Path, t
 def test_a_part_is_chosen_though_rows_are_drawn_anew_while_the_button_is_down(
     chromium: Browser, demo_path: Path, tmp_path: Path
 ) -> None:
-    with lk.open(demo_path) as ledger:
-        run = ledger.runs().sort("steps", "run_id", descending=True)["run_id"][0]
-        path = export_replay(ledger.run(run).replay(strategies=list(STRATEGIES[:2])), tmp_path / "run.html")
-    opened = Opened(chromium, path, "#step=2")
+    opened = opened_demo(chromium, demo_path, tmp_path, "#step=2")
     page = opened.page
     page.locator(".lk-replay[data-step='2']").wait_for()
     row = page.get_by_role("listbox", name="History: every part of the run").get_by_role("option").nth(1)
@@ -161,6 +163,24 @@ def test_a_part_is_chosen_though_rows_are_drawn_anew_while_the_button_is_down(
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.mouse.up()
     page.get_by_role("region", name="The chosen part").wait_for()
+    opened.close()
+
+
+@pytest.mark.parametrize("end", ["", "contextmenu", "blur"])
+def test_a_pressed_button_whose_release_never_comes_does_not_hold_a_list(
+    chromium: Browser, demo_path: Path, tmp_path: Path, end: str
+) -> None:
+    opened = opened_demo(chromium, demo_path, tmp_path, "#step=2")
+    page = opened.page
+    page.locator(".lk-replay[data-step='2']").wait_for()
+    steps = page.get_by_role("listbox", name="Steps")
+    steps.get_by_role("option").nth(2).hover()
+    page.mouse.down(button="left" if end else "right")  # the right one opens a menu, which may take its release
+    if end:
+        page.evaluate("(end) => dispatchEvent(new Event(end))", end)
+    page.evaluate("location.hash = '#step=3'")
+    page.locator(".lk-replay[data-step='3']").wait_for()
+    steps.locator("[aria-selected='true'][aria-posinset='4']").wait_for()
     opened.close()
 
 

@@ -31,8 +31,11 @@ class VirtualList {
       this.choose(index, this.drawnRows.get(index)); // what was seen, if other rows came meanwhile
     }, { signal });
     // Rows that are drawn anew between press and release lose the click: nothing moves under a pressed pointer.
-    this.host.addEventListener("pointerdown", (event) => { this.pressed = Boolean(event.target.closest("[data-index]")); }, { signal });
-    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => this.letGo(), { signal });
+    this.host.addEventListener("pointerdown", (event) => {
+      this.pressed = event.button === 0 && Boolean(event.target.closest("[data-index]"));
+    }, { signal });
+    // A menu or another window may take the release; a page around us may keep it to itself.
+    for (const end of ["pointerup", "pointercancel", "contextmenu", "blur"]) addEventListener(end, () => this.letGo(), { signal, capture: true });
     const seen = new ResizeObserver(() => {
       if (!this.isShown()) return;
       if (this.brought !== undefined) this.bring(this.brought, "nearest");
@@ -103,6 +106,7 @@ class VirtualList {
   letGo() {
     if (!this.pressed) return;
     this.pressed = false;
+    if (this.brought !== undefined) this.bring(this.brought, "nearest"); // to where a step called meanwhile
     this.soon(); // the click comes before the next frame
   }
 
