@@ -11,9 +11,11 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Hundreds of tests start ledgerkit in a process of its own: each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test slow browser browser-deps coverage lint format types notebooks bench docs smoke lock clean
+.PHONY: help setup demo lab test slow browser browser-deps fuzz coverage lint format types notebooks bench docs smoke lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -48,6 +50,9 @@ browser-deps: ## Install Chromium for these tests, where that can be done here
 	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    || { echo 'The browser tests need Chromium: apt-get install chromium, or brew install --cask chromium.'; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core fonts-noto-core; }
+
+fuzz: setup ## Fuzz the reader and the importers for SECONDS (300); FUZZED keeps the files that reach new code
+	$(BIN)/python -m scripts.fuzz_reader $(FUZZED) -max_total_time=$(or $(SECONDS),300)
 
 coverage: setup ## Run the fast tests and show the lines that none of them ran
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser' --cov --cov-report term

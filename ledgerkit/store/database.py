@@ -20,6 +20,7 @@ import polars.selectors as cs
 from ledgerkit import errors, tables
 from ledgerkit.store import views
 from ledgerkit.store.answers import Answers
+from ledgerkit.store.defining import PublicViews
 from ledgerkit.store.derived import Derived
 from ledgerkit.store.derivedfiles import FOLDER as DERIVED_FOLDER
 from ledgerkit.store.layout import Layout
@@ -90,6 +91,7 @@ class Database:
         self._is_closed = False
         self._connection = _sandboxed(layout)
         self._derived = Derived(layout, self)
+        self._views = PublicViews()
         self._answers = Answers(layout)
         self._kept: tuple[object, dict[str, pl.DataFrame]] = (None, {})
 
@@ -107,6 +109,7 @@ class Database:
         self.refresh()
         try:
             refuse_writes(self._connection, sql)
+            self._define(sql)
             return _with_plain_integers(self._run(sql, parameters, self.refresh))
         except duckdb.Error as error:
             raise self._explained(error) from error
@@ -116,6 +119,7 @@ class Database:
     def frame(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """Runs one of ledgerkit's own queries (they may use the internal views)."""
         self.refresh()
+        self._define(sql)
         return self._run(sql, parameters, self.refresh)
 
     def kept(self, sql: str) -> pl.DataFrame:
@@ -222,6 +226,7 @@ class Database:
         if name in views.OVER_DERIVED:  # its rows are few, and a lazy one could meet a table that is being filled
             return self.frame(f"from {name}").lazy()
         self.refresh()
+        self._define(name)
         return _utc(self._connection.cursor().sql(f"from {name}").pl(lazy=True))
 
     @contextmanager
@@ -311,10 +316,9 @@ class Database:
             self._is_journaled = self._show_stored()
             self._fill_cached(is_journaled=self._is_journaled)
             if self._shown is None:
-                self._derived.stand_in(self._connection, lambda table: f"select {_blank(table.stored)} where false")
-                self._define_views()
-            else:
-                self._fill_copies()
+                for name, sql in views.INTERNAL_VIEWS.items():
+                    self._connection.execute(f"create or replace view {name} as {sql}")
+            self._fill_copies()
             self._derived.take_away(self._connection)
 
     def _show_stored(self) -> bool:
@@ -378,14 +382,20 @@ class Database:
             self._connection.execute(f"insert into shared_records {views.SHARED_RECORDS.format(number)}")
         self._connection.execute("drop table records")
 
-    def _define_views(self) -> None:
-        connection = self._connection
-        for name, sql in views.INTERNAL_VIEWS.items():
-            connection.execute(f"create or replace view {name} as {sql}")
-        self._fill_copies()
-        for name, sql in views.PUBLIC_VIEWS.items():
-            columns = ", ".join(f'"{column}"' for column in tables.VIEWS[name].names)
-            connection.execute(f"create or replace view {name} as select {columns} from ({sql})")  # noqa: S608
+    def _define(self, sql: str) -> None:
+        """Defines the views that a query needs."""
+        if not self._views.wanted(sql):
+            return
+        with self._store.mutex:
+            names = self._views.wanted(sql)
+            with self._at_once():
+                if views.OVER_DERIVED.isdisjoint(names):
+                    self._views.define(self._connection, names)
+                else:  # they are defined over empty tables, and filled when a query reads them
+                    self._derived.stand_in(self._connection, lambda table: f"select {_blank(table.stored)} where false")
+                    self._views.define(self._connection, names)
+                    self._derived.take_away(self._connection)
+            self._views.note(names)
 
     def close(self) -> None:
         """Closes the connection."""

@@ -157,8 +157,7 @@ class DeltaStore:
     def is_uniform(self, name: str) -> bool:
         """Whether all files of a table have all its columns: they were there from the first version on."""
         if name not in self._uniform:
-            first = {field.name for field in DeltaTable(self.uri(name), version=0).schema().fields}
-            self._uniform[name] = first.issuperset(TABLES[name].names)
+            self._uniform[name] = deltalog.first_columns(self._layout.place, name).issuperset(TABLES[name].names)
         return self._uniform[name]
 
     def live_files(self, name: str) -> list[LiveFile]:

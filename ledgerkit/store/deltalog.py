@@ -71,6 +71,14 @@ def committed_at(place: Place, name: str, version: int) -> datetime | None:
     return None
 
 
+def first_columns(place: Place, name: str) -> frozenset[str]:
+    """The columns that a table was made with; none if the log no longer says so."""
+    for kind, action in actions_of(place, name, 0):
+        if kind == "metaData":
+            return frozenset(field["name"] for field in json.loads(action["schemaString"])["fields"])
+    return frozenset()
+
+
 def is_torn(folder: Path) -> bool:
     """Whether a power loss left a table's log with a last version, or a checkpoint, that is not whole."""
     return bool(_torn(folder / _LOG))

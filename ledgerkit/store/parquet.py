@@ -20,7 +20,11 @@ from ledgerkit.tables import Table
 ROW_GROUP_ROWS: Final = 16_384
 ROWS_A_FILE: Final = 1_000_000
 _ARTIFACTS_A_GROUP: Final = 64
-_BLOOMS: Final = {"history": ("message_id", "call_id", "tool_call_id"), "artifacts": ("content_id",)}
+_BLOOMS: Final = {
+    "history": ("session_id", "run_id", "message_id", "call_id", "tool_call_id"),
+    "artifacts": ("content_id",),
+}
+"""Ids that rows are looked up by. They are random: the ranges of nearly all row groups hold nearly all of them."""
 _BULKY: Final = {
     "history": ("text", "data", "metadata", "summary"),
     "artifacts": ("content",),
@@ -113,14 +117,17 @@ def _write(folder: Path, table: Table, partition: dict[str, str | None], rows: p
 
 def _write_rows(file: IO[bytes], table: Table, rows: pl.DataFrame) -> None:
     bulky = {*_BULKY.get(table.name, ()), *_HASHES}
-    bloom = {"ndv": min(ROW_GROUP_ROWS, max(rows.height, 1)), "fpp": 0.01}
+    blooms = {
+        name: {"ndv": min(ROW_GROUP_ROWS, max(rows[name].n_unique(), 1)), "fpp": 0.01}
+        for name in _BLOOMS.get(table.name, ())
+    }
     write_parquet(
         rows,
         file,
         row_group_rows=_ARTIFACTS_A_GROUP if table.name == "artifacts" else ROW_GROUP_ROWS,
         dictionaries=[name for name in rows.columns if name not in bulky],
         statistics=[name for name in rows.columns if name not in bulky],
-        blooms=dict.fromkeys(_BLOOMS.get(table.name, ()), bloom),
+        blooms=blooms,
     )
 
 
