@@ -15,7 +15,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test slow browser browser-deps fuzz coverage lint format types notebooks bench docs smoke lock clean
+.PHONY: help setup demo lab test long slow browser browser-deps fuzz coverage lint format types notebooks bench docs smoke lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -37,7 +37,10 @@ lab: setup ## Open JupyterLab on the notebooks, with the demo ledger ready
 	$(BIN)/ledgerkit lab
 
 test: setup ## Run the fast tests and every docstring example
-	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser'
+	$(BIN)/pytest -n auto --dist worksteal -m 'not long and not slow and not browser'
+
+long: setup ## Run the tests that take a second or more each, which CI runs too
+	$(BIN)/pytest -n auto --dist worksteal -m 'long and not slow and not browser'
 
 slow: setup ## Run the slow tests
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n auto --dist worksteal -m slow
@@ -54,7 +57,7 @@ browser-deps: ## Install Chromium for these tests, where that can be done here
 fuzz: setup ## Fuzz the reader and the importers for SECONDS (300); FUZZED keeps the files that reach new code
 	$(BIN)/python -m scripts.fuzz_reader $(FUZZED) -max_total_time=$(or $(SECONDS),300)
 
-coverage: setup ## Run the fast tests and show the lines that none of them ran
+coverage: setup ## Run the fast and the long tests and show the lines that none of them ran
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow and not browser' --cov --cov-report term
 
 lint: setup ## Check style, format and who imports whom
@@ -88,8 +91,8 @@ docs: setup ## Write the pages made from code again, and run the examples in all
 	@set -e; for script in $(PAGE_SCRIPTS); do echo "$$script"; $(BIN)/python "$$script"; done
 	LEDGERKIT_REDACTION_KEY=public $(BIN)/pytest -q --doctest-glob='*.md' --ignore docs/reference docs || test $$? -eq 5 # 5: no page holds an example
 
-smoke: setup ## Install the built wheel with its runtime dependencies only, and use it
-	sh scripts/smoke.sh "$(PYTHON)"
+smoke: setup ## Install the built wheel with its runtime dependencies only, and use it, with every supported Python there is
+	@set -e; for python in $$(sh scripts/pythons.sh "$(PYTHON)"); do sh scripts/smoke.sh "$$python"; done
 
 lock: setup ## Resolve requirements/*.txt again, with hashes, for every supported Python and platform
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv

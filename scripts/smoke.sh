@@ -7,7 +7,12 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$root/.venv/bin/python" -m build --wheel --no-isolation --outdir "$work" "$root" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+# The wheel is built from the source distribution, as anyone who packs it would.
+"$root/.venv/bin/python" -m build --no-isolation --outdir "$work" "$root" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+tar -tzf "$work"/*.tar.gz > "$work/sdist.txt"
+for needed in README.md LICENSE CHANGELOG.md Makefile docs/index.md notebooks/ data/ tests/conftest.py requirements/dev.txt; do
+  grep -q "^[^/]*/$needed" "$work/sdist.txt" || { echo "The source distribution lacks $needed"; exit 1; }
+done
 "${1:-python3}" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --require-hashes -r "$root/requirements/runtime.txt"
 "$work/venv/bin/python" -m pip install --quiet --no-deps "$work"/*.whl
@@ -44,4 +49,4 @@ PROGRAM
 grep -q "55 runs" demo.txt || { cat demo.txt; exit 1; }
 if ./venv/bin/ledgerkit lab 2> lab.txt; then echo "ledgerkit lab ran without its extra"; exit 1; fi
 grep -q "agent-ledgerkit\[notebook\]" lab.txt
-echo "The wheel works with its runtime dependencies only."
+echo "The wheel works with its runtime dependencies only ($(./venv/bin/python -V))."

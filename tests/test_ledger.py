@@ -124,6 +124,7 @@ def test_a_ledger_may_be_reached_through_a_link(tmp_path: Path) -> None:
     assert lk.open(tmp_path / "real" / "l").sql("select count(*) from messages").item() == 14
 
 
+@pytest.mark.long
 def test_two_ledgers_on_one_folder_see_each_others_commits(tmp_path: Path) -> None:
     one, other = lk.open(tmp_path / "l", key=bytes(32)), lk.open(tmp_path / "l")
     log = Log("seen")

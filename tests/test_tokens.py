@@ -104,6 +104,7 @@ def test_importing_the_module_loads_no_tokenizer() -> None:
     assert run_python(code).stdout == "set()\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_counting_needs_no_network_no_cache_folder_and_no_environment(engine: str, tmp_path: Path) -> None:
     code = f"""
@@ -121,6 +122,7 @@ print("requests" in sys.modules)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -165,6 +167,7 @@ def test_a_long_run_of_blanks_is_counted_as_if_it_were_not_cut(encoding: str, be
     assert counter.count("y " + text + text) == reference_count("y " + text + text, encoding)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", tokens.ENCODINGS)
 def test_a_long_text_is_cut_and_counted_as_if_it_were_not(encoding: str) -> None:
     library = Path(sysconfig.get_path("stdlib"))
@@ -217,6 +220,7 @@ def test_lone_surrogates_count_as_the_replacement_character(engine: str, text: s
     assert counter.count_many([text, "plain", text * 100]) == counter.count_many([same_as, "plain", same_as * 100])
 
 
+@pytest.mark.long
 @needs_toktok
 @pytest.mark.parametrize("encoding", tokens.ENCODINGS)
 @given(texts=st.lists(TEXT, max_size=5))
@@ -250,6 +254,7 @@ def test_the_faster_engine_is_used_where_it_is_installed() -> None:
     assert (tokens.engine_name(), tokens.engine_note()) == ("toktok", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("toktok", "note"),
     [

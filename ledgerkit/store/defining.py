@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _NAMES: Final = re.compile(rf"\b(?:{'|'.join(views.PUBLIC_VIEWS)})\b", re.IGNORECASE)
-_CATALOG: Final = re.compile(
-    r"\b(?:show|information_schema|(?:duckdb|pg|pragma|sqlite)_\w+|query(?:_table)?)\b", re.IGNORECASE
-)
-"""What lists the views, or names one by a value."""
+_CATALOG: Final = re.compile(r"\b(?:show|information_schema|(?:duckdb|pg|pragma|sqlite)_\w+)\b", re.IGNORECASE)
+"""What lists the views. What names one by a value (``query_table``) is refused."""
 
 
 def _with_those_below(names: Iterable[str]) -> set[str]:

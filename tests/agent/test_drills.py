@@ -21,6 +21,7 @@ ALL = [pytest.param(number, marks=pytest.mark.slow if number == 3 else ()) for n
 """The fast tests carry the third one out by its command."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", ALL)
 def test_a_drill_goes_as_the_specification_expects(tmp_path: Path, number: int) -> None:
     report = run_drill(number, tmp_path / "kept")

@@ -117,6 +117,7 @@ def cut_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 PLACES: Final = [pytest.param(number, marks=() if number == 5 else pytest.mark.slow) for number in range(MESSAGES)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", PLACES)
 def test_a_cut_after_any_message_loses_nothing_and_repeats_nothing_unasked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: Case, number: int
@@ -166,6 +167,7 @@ def test_a_cut_inside_a_destructive_call_leaves_an_unknown_outcome(tmp_path: Pat
     assert end.ending.value == "finished"
 
 
+@pytest.mark.long
 def test_arguments_with_a_secret_are_not_run_from_a_ledger_that_does_not_hold_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +288,7 @@ def trials(tmp_path: Path, agents: Agents, reference: Case, seed: int, kills: in
     return killed
 
 
+@pytest.mark.long
 def test_kill_9_at_a_random_instant(tmp_path: Path, agents: Agents, reference: Case) -> None:
     assert trials(tmp_path, agents, reference, 1, 1) >= 1
 

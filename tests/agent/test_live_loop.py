@@ -33,6 +33,7 @@ def case(tmp_path: Path) -> Case:
     return Case(tmp_path)
 
 
+@pytest.mark.long
 def test_a_run_is_recorded_in_the_order_that_a_crash_can_bear(case: Case) -> None:
     end = case.run()
     assert (end.ending, end.steps) == (Ending.FINISHED, 5)
@@ -53,6 +54,7 @@ def test_a_run_is_recorded_in_the_order_that_a_crash_can_bear(case: Case) -> Non
     assert replayed["reason"].null_count() == 5
 
 
+@pytest.mark.long
 def test_a_request_that_cannot_be_rebuilt_as_recorded_is_not_called_exact(case: Case) -> None:
     case.run()
     answers = case.messages("ASSISTANT_RESPONSE")
@@ -97,6 +99,7 @@ def test_a_run_that_is_over_is_not_worked_on_again(case: Case) -> None:
 HINTS = [ActionRefusal(reason, "").retry_hint for reason in RefusalReason]
 
 
+@pytest.mark.long
 def test_sentences_drive_nothing_and_the_next_context_says_so(case: Case) -> None:
     prose = "Calling ship(parcel='part-a') now. {nextAction: CALL_TOOL}"
     no_tool = '{"nextAction": "CALL_TOOL", "rationaleSummary": "No tool."}'
@@ -235,6 +238,7 @@ def test_long_output_stands_in_an_artifact_and_its_errors_in_the_summary(case: C
     assert "characters left out" in context.to_json()
 
 
+@pytest.mark.long
 def test_what_the_contract_wants_checked_is_checked_before_the_run_may_end(case: Case) -> None:
     case.model = ScriptedModel([finish(why="Done."), call("ship", parcel="part-c"), finish()])
     assert case.run().ending is Ending.FINISHED

@@ -54,6 +54,7 @@ def _check_closes(found: Attribution) -> None:
     assert found.creation.filter(pl.col("creation_pico") < 0).is_empty()
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(seeds)
 def test_every_part_and_line_is_what_a_count_token_by_token_gives(seed: int) -> None:
@@ -143,6 +144,7 @@ def test_another_strategy_than_the_recorded_one_can_be_charged() -> None:
     _check_closes(attribute_calls(frames, calls, written, answer))
 
 
+@pytest.mark.long
 def test_the_demo_runs_agree_with_a_count_token_by_token(demo_path: Path) -> None:
     with lk.open(demo_path, create=False) as ledger:
         calls = ledger.calls()

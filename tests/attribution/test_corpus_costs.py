@@ -17,7 +17,7 @@ import pytest
 import ledgerkit as lk
 from tests.conftest import NOW, corpus_values
 
-pytestmark = pytest.mark.corpus
+pytestmark = [pytest.mark.corpus, pytest.mark.long]
 
 _FORKS: dict[str, Any] = corpus_values().get("codex_forks", {})
 _KINDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")

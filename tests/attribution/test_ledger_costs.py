@@ -182,6 +182,7 @@ def _run(*arguments: str) -> str:
     return done.output
 
 
+@pytest.mark.long
 def test_the_command_shows_what_the_library_says(demo_path: Path) -> None:
     ledger = ["--ledger", str(demo_path)]
     shown = _run("cost", *ledger, "--by", "tool,model", "--since", "2026-01-01", "--top", "3")

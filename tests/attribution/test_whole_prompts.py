@@ -14,6 +14,8 @@ from ledgerkit.agent.demo import make_demo
 from ledgerkit.agent.exchange import Block, ToolSpec, ToolUse
 from tests.conftest import NOW
 
+pytestmark = pytest.mark.long
+
 _counted_text = usage.content_text
 
 

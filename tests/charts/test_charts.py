@@ -111,6 +111,7 @@ _CHARTS: dict[str, _Drawn] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", _CHARTS)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_chart_is_the_same_inert_picture_each_time(name: str, theme: Theme) -> None:

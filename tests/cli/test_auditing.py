@@ -64,6 +64,7 @@ def test_one_kind_one_run_and_one_severity_can_be_asked_for(demo: Callable[..., 
     assert {row["severity"] for row in one} == {"critical"}
 
 
+@pytest.mark.long
 def test_hostile_excerpts_reach_the_terminal_inert(run: Invoke, tmp_path: Path) -> None:
     log = Log("hostile")
     log.asks("Read it.")
@@ -75,6 +76,7 @@ def test_hostile_excerpts_reach_the_terminal_inert(run: Invoke, tmp_path: Path) 
     assert "terminal-command" in shown
 
 
+@pytest.mark.long
 def test_an_import_says_what_it_replaced(run: Invoke, tmp_path: Path) -> None:
     secret = a_secret()
     path = leaky(tmp_path / "a.jsonl", secret)
@@ -112,6 +114,7 @@ def test_a_value_known_too_late_is_named_with_what_removes_it(run: Invoke, tmp_p
     assert "ledgerkit erase" in shown
 
 
+@pytest.mark.long
 def test_a_report_with_a_secret_is_not_written_unless_it_is_allowed(run: Invoke, tmp_path: Path) -> None:
     secret = a_secret()
     ledger, page = tmp_path / "l", tmp_path / "page.html"

@@ -71,6 +71,7 @@ def test_a_proof_is_printed_that_can_be_checked(run: Invoke, path: Path) -> None
     assert "No sealed message" in run("prove", "nothing", code=2).output
 
 
+@pytest.mark.long
 def test_a_message_is_erased_after_a_question(run: Invoke, path: Path) -> None:
     message = a_message(path)
     assert run("erase", message, "--reason", "it named somebody", code=1).output.count("for good?") == 1

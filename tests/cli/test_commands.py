@@ -85,6 +85,7 @@ def test_a_message_is_shown_whole(run: Invoke, demo_path: Path, dearest: str) ->
     assert json.loads(run("show", message.message_id, "--json").output)["message_id"] == message.message_id
 
 
+@pytest.mark.long
 def test_an_artifact_is_shown(run: Invoke, demo_path: Path) -> None:
     with lk.open(demo_path) as ledger:
         refs = ledger.sql("select unnest(artifact_refs) as ref from parts where content_type like 'text/%' limit 1")
@@ -112,6 +113,7 @@ def test_search_finds_what_a_file_told_the_agent(run: Invoke) -> None:
     assert "Unknown kind" in run("search", "x", "--kind", "file", code=2).output
 
 
+@pytest.mark.long
 def test_sql_answers_as_a_table_as_csv_and_as_json(run: Invoke) -> None:
     query = "select count(*) as n from runs"
     assert "55" in run("sql", query).output
@@ -148,6 +150,7 @@ def test_errors_say_where_and_what_to_do(run: Invoke, tmp_path: Path) -> None:
     assert "No run or session" in run("show", "zzzzzz", code=2).output
 
 
+@pytest.mark.long
 def test_the_demo_imports_shows_and_writes_a_report(run: Invoke, tmp_path: Path) -> None:
     out = run("demo", "--out", str(tmp_path / "demo")).output  # the runs that come with ledgerkit
     assert "55 runs" in out
@@ -157,6 +160,7 @@ def test_the_demo_imports_shows_and_writes_a_report(run: Invoke, tmp_path: Path)
     assert again["account"]["closes"]
 
 
+@pytest.mark.long
 def test_log_text_cannot_drive_the_terminal(run: Invoke, tmp_path: Path) -> None:
     hostile = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe [bold]not markup[/bold]"
     record = {

@@ -33,6 +33,7 @@ def ids(small: Path) -> list[str]:
         return sorted(ledger.runs()["run_id"])
 
 
+@pytest.mark.long
 def test_commands_options_and_runs_are_completed(environment: dict[str, str], ids: list[str], tmp_path: Path) -> None:
     assert _complete("ledgerkit ver", environment, folder=tmp_path) == ["verify"]
     assert _complete("ledgerkit runs --rep", environment, folder=tmp_path) == ["--repository"]
@@ -41,6 +42,7 @@ def test_commands_options_and_runs_are_completed(environment: dict[str, str], id
     assert _complete("ledgerkit import --redact a", environment, folder=tmp_path) == ["audit"]
 
 
+@pytest.mark.long
 def test_a_ledger_named_on_the_line_or_in_a_file_is_the_one_that_counts(
     environment: dict[str, str], small: Path, ids: list[str], tmp_path: Path
 ) -> None:
@@ -53,6 +55,7 @@ def test_a_ledger_named_on_the_line_or_in_a_file_is_the_one_that_counts(
     assert _complete("ledgerkit show ", bare, folder=tmp_path) == short
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("broken", ["ledger = 3", "ledger = [", "\x00"])
 def test_nothing_is_offered_where_something_is_wrong(broken: str, environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "ledgerkit.toml").write_text(broken, "utf-8")

@@ -16,6 +16,7 @@ from tests.cli.conftest import PROGRAM, Call, rows
 from tests.conftest import NOW, ROOT
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", ["select * from range(5000)", "select repeat('x', 200000)"])
 @pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
 def test_a_reader_that_leaves_gets_no_traceback(query: str, form: tuple[str, ...], environment: dict[str, str]) -> None:
@@ -87,6 +88,7 @@ def test_ctrl_c_is_130_and_one_line(command: str, call: Call, monkeypatch: pytes
     assert result.stderr.strip() == "Interrupted. What was committed stays; the same command can be run again."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -128,6 +130,7 @@ def test_a_ledger_that_was_changed_fails_verification(call: Call, small: Path, t
     assert json.loads(report.stdout)["ok"] is False
 
 
+@pytest.mark.long
 def test_no_to_a_question_is_one_and_nothing_happened(call: Call, small: Path) -> None:
     with lk.open(small) as ledger:
         run = ledger.runs()["run_id"][0]
@@ -147,6 +150,7 @@ def test_every_command_has_quiet(call: Call) -> None:
         assert "-q, --quiet" in call(line.split()[0], "--help").stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", [("runs", "-n", "1", "-q"), ("-q", "runs", "-n", "1")])
 def test_quiet_leaves_the_rows_and_nothing_else(where: tuple[str, ...], call: Call) -> None:
     loud, quiet = call("runs", "-n", "1"), call(*where)
@@ -163,12 +167,14 @@ def test_notes_are_no_results(call: Call, tmp_path: Path) -> None:
     assert call("sql", "select 1", "--parquet", tmp_path / "two.parquet", "-q").output == ""
 
 
+@pytest.mark.long
 def test_no_colour_reaches_a_pipe(environment: dict[str, str]) -> None:
     done = subprocess.run([*PROGRAM, "runs"], env=environment, capture_output=True, text=True, check=True)
     assert "\x1b" not in done.stdout
     assert done.stderr == ""
 
 
+@pytest.mark.long
 def test_names_that_are_nearly_right_are_offered(call: Call, small: Path) -> None:
     assert "Did you mean 'search'?" in call("serach", code=2).stderr
     assert "There are: import, runs" in call("xyzzy", code=2).stderr
@@ -182,6 +188,7 @@ def test_names_that_are_nearly_right_are_offered(call: Call, small: Path) -> Non
     assert f"Did you mean {shown}?" in call("show", wrong, code=2).stderr
 
 
+@pytest.mark.long
 def test_reviews_stand_behind_an_option(call: Call, tmp_path: Path, small: Path) -> None:
     where = tmp_path / "judged"
     with lk.open(where, key=bytes(32)) as ledger:

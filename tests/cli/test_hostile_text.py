@@ -153,6 +153,7 @@ def test_errors_that_quote_a_ledger_do_not_act(hostile: dict[str, str]) -> None:
         assert inert_terminal(result.output) == result.output
 
 
+@pytest.mark.long
 def test_csv_on_a_terminal_is_shown_and_in_a_pipe_is_data(hostile: dict[str, str]) -> None:
     words = [*PROGRAM, "sql", "select text from parts where text like 'ATTACK%' limit 1", "--csv"]
     words += ["--ledger", hostile["ledger"]]

@@ -47,6 +47,7 @@ def words(demo_path: Path, tmp_path: Path) -> dict[str, Path]:
     return {"data": data, "logs": log.parent, "labels": labels, "fresh": tmp_path / "new", "ledger": demo_path}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("schema", "command"), OUTPUTS)
 def test_what_is_printed_keeps_the_schema(
     schema: str, command: str, words: dict[str, Path], call: Call, monkeypatch: pytest.MonkeyPatch
@@ -64,6 +65,7 @@ def test_a_schema_is_one_and_refuses_what_is_not_its_output(name: str) -> None:
         jsonschema.validate([{"run_id": 3}] if name in ("runs", "cost", "claims") else {"ok": "yes"}, _schema(name))
 
 
+@pytest.mark.long
 def test_the_schemas_are_current() -> None:
     program = [sys.executable, str(ROOT / "scripts" / "build_output_schemas.py"), "--check"]
     done = subprocess.run(program, cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True)  # noqa: PLW1510

@@ -30,6 +30,7 @@ def _written(setting: Setting, value: object) -> str:
     return f"[{table}]\n{name} = {shown}\n" if table else f"{name} = {shown}\n"
 
 
+@pytest.mark.long
 def test_the_command_line_goes_before_the_environment_before_the_file_before_the_default(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -230,6 +230,7 @@ def test_what_cannot_be_compared_is_refused_with_what_to_do() -> None:
         compare_runs(runs, runs, QUICK).frame("nothing")
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(
     st.lists(

@@ -23,6 +23,8 @@ from tests.conftest import NOW
 from tests.parsed import Parsed
 from tests.reports.test_reports import ATTACK
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("scipy.stats", reason="the extra `stats` is not installed")
 STATES = ["passed"] * 5 + ["failed"] * 3 + ["timed_out", "infrastructure", "unknown"]
 

@@ -90,6 +90,7 @@ def _compare(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["compare", *arguments])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("run")
 def test_the_command_prints_writes_and_exits(tmp_path: Path) -> None:
     gates = _file(tmp_path, "draws = 999\nalpha = 0.2\n[gates.success]\n[gates.cost]\nmargin = 1.5")
@@ -114,6 +115,7 @@ def test_pinned_sets_give_the_same_comparison_again(tmp_path: Path) -> None:
     assert json.loads(first.output)["manifests"]["baseline"] == manifest
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("run")
 @pytest.mark.parametrize(
     ("arguments", "said"),

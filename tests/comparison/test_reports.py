@@ -120,6 +120,7 @@ def test_all_forms_state_the_same_figures(hostile: Compared, page: str) -> None:
         assert all(figure in form for form in forms)
 
 
+@pytest.mark.long
 def test_the_json_form_fits_its_published_schema(demo_path: Path, hostile: Compared) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(SCHEMA.read_text("utf-8"))

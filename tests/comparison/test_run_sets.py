@@ -44,6 +44,7 @@ def small(small_path: Path, tmp_path: Path) -> Iterator[lk.Ledger]:
         yield ledger
 
 
+@pytest.mark.long
 def test_conditions_choose_runs_and_never_subagents(demo: lk.Ledger) -> None:
     runs = demo.runs()
     assert len(demo.where()) == runs.filter(runs["relation"].ne_missing("subagent")).height == 51
@@ -131,6 +132,7 @@ def test_a_manifest_opens_the_same_runs_after_the_ledger_grew(small: lk.Ledger, 
     assert small.run_set(chosen.manifest()).manifest()["runs"] == chosen.manifest()["runs"]
 
 
+@pytest.mark.long
 def test_a_manifest_is_refused_where_it_no_longer_stands(small: lk.Ledger, demo: lk.Ledger, tmp_path: Path) -> None:
     chosen = small.where(label="arm")
     manifest = chosen.manifest()

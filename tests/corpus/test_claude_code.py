@@ -120,6 +120,7 @@ def _ids(parts: pl.DataFrame, part_type: str) -> set[str]:
     return {i.split(":")[0] if i.startswith("unidentified:") else i for i in ids}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some_fast(_FILES, 4))
 def test_a_file_gives_the_values_that_were_computed_independently(name: str, corpus: Path, imported: Import) -> None:
     got, want = imported(name), Expected(corpus / name, _EXPECTED["files"][name])

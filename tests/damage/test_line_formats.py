@@ -100,6 +100,7 @@ def check_ledger(folder: Path, samples: list[Sample], seeds: range, orders: Sequ
         assert lost.is_empty(), lost
 
 
+@pytest.mark.long
 def test_damaged_copies_cost_the_whole_files_nothing(tmp_path: Path) -> None:
     check_ledger(tmp_path, list(LINES), range(1), [("damaged", "whole")])
 

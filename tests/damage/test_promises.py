@@ -72,6 +72,7 @@ def _with_repeated_id(sample: Sample) -> tuple[bytes, bytes]:
     return other, b"".join(line + b"\n" for line in [*lines[: at + 1], other, *lines[at + 1 :]])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REPEATED)
 def test_a_repeated_id_is_never_skipped_silently(name: str, tmp_path: Path, ledger: lk.Ledger) -> None:
     """Another content under a known id is in the history, or the account says of it by which rule it is not."""

@@ -73,6 +73,7 @@ def test_every_public_name_has_a_docstring_that_begins_with_a_sentence() -> None
     assert [f"{module}: {name}" for module, name, found in names if not is_sentence(found.doc)] == []
 
 
+@pytest.mark.long
 def test_every_module_says_in_its_first_line_what_it_keeps() -> None:
     parsed = [(module, ast.parse(path.read_text("utf-8"))) for module, path in module_files()]
     assert [module for module, tree in parsed if not is_sentence(ast.get_docstring(tree))] == []

@@ -34,6 +34,7 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
         yield started
 
 
+@pytest.mark.long
 def test_a_writer_that_was_killed_leaves_what_it_acknowledged(tmp_path: Path, workers: Workers) -> None:
     trials = Trials(tmp_path, workers, random.Random(1))
     for operations in (["append"], ["append", "import", "compact"]):

@@ -87,6 +87,7 @@ def check(path: Path, written: dict[str, int], messages: int) -> None:
         assert ledger.sql(whole).row(0) == (messages, messages, messages)
 
 
+@pytest.mark.long
 def test_a_few_processes_write_read_and_compact_at_once(tmp_path: Path) -> None:
     write_at_once(tmp_path, 2, MESSAGES // 500, Beside(readers=1, compactors=1))
 

@@ -169,6 +169,7 @@ def report(run: Traced, checker: Checker) -> None:
 # What is lost
 
 
+@pytest.mark.long
 def test_a_power_loss_at_any_sync_of_a_short_run_loses_nothing(tmp_path: Path) -> None:
     run = trace(tmp_path, "short")
     checker, draw = Checker(tmp_path / "after"), random.Random(3)

@@ -155,6 +155,7 @@ def test_metrics_of_recorded_runs_equal_a_slow_implementation(corpus_import: tup
             check(material, strategy, tokens, lines, reads_as_read)
 
 
+@pytest.mark.long
 def test_the_fidelity_of_summaries_is_what_counting_their_items_gives(demo_path: Path) -> None:
     with lk.open(demo_path, create=False) as ledger:
         items = ledger.check_compactions().to_dicts()

@@ -168,6 +168,7 @@ def test_a_bad_strategy_file_is_refused_with_its_place(tmp_path: Path, text: str
     assert str(file) in str(caught.value)
 
 
+@pytest.mark.long
 def test_the_command_evaluates_strategies_of_a_file_and_says_its_caveats(demo_path: Path, tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text(

@@ -63,6 +63,7 @@ def same(one: Evaluation, other: Evaluation) -> bool:
     return all(getattr(one, name).equals(getattr(other, name)) for name in ("runs", "steps", "lost"))
 
 
+@pytest.mark.long
 def test_results_have_the_same_bytes_whoever_works_in_whatever_order(demo_path: Path, tmp_path: Path) -> None:
     alone = evaluated(demo_path, jobs=1, out=tmp_path / "alone")
     assert alone.runs.height == RUNS * len(CHOSEN)
@@ -123,6 +124,7 @@ def _die(task: object) -> dict[str, bytes]:
     return {}
 
 
+@pytest.mark.long
 def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
     buckets = [Bucket(f"b{n}", 1, (str(tmp_path / "flag") if n == 1 else "", n)) for n in range(5)]
     with LocalWorkers(2) as workers:
@@ -158,6 +160,7 @@ def test_worker_processes_give_what_this_process_gives(demo_path: Path) -> None:
     assert same(evaluated(demo_path, chosen, jobs=2, bucket_parts=1), evaluated(demo_path, chosen, jobs=1))
 
 
+@pytest.mark.long
 def test_a_dask_cluster_gives_what_this_process_gives_and_survives_a_killed_worker(demo_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     killed: list[int] = []

@@ -33,6 +33,7 @@ def a_task(session: str, run: str) -> AppendMessageCommand:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_same_ledger_gives_the_same_bytes(two_runs: lk.Ledger, tmp_path: Path, format: str) -> None:
     one = two_runs.export(tmp_path / "a", format=format)
@@ -44,6 +45,7 @@ def test_the_same_ledger_gives_the_same_bytes(two_runs: lk.Ledger, tmp_path: Pat
     assert sorted(file.name for file in (tmp_path / "a").iterdir()) == [file.name for file in one.files]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 def test_one_document_may_be_a_file(two_runs: lk.Ledger, tmp_path: Path, format: str) -> None:
     run = two_runs.runs()["run_id"][0]
@@ -60,6 +62,7 @@ def test_several_documents_are_no_file(two_runs: lk.Ledger, tmp_path: Path) -> N
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 def test_nothing_is_overwritten_unasked(two_runs: lk.Ledger, tmp_path: Path, format: str) -> None:
     (file, *_) = two_runs.export(tmp_path / "out", format=format).files
@@ -116,6 +119,7 @@ def test_a_name_is_one_plain_file(tmp_path: Path, name: str) -> None:
     assert safe == safe.lower()
 
 
+@pytest.mark.long
 def test_a_run_of_any_name_stays_in_its_folder(tmp_path: Path, ledger: lk.Ledger) -> None:
     names = ["../../escape", "..", "a\\b", "A", "a", "CON"]
     for name in names:
@@ -126,6 +130,7 @@ def test_a_run_of_any_name_stays_in_its_folder(tmp_path: Path, ledger: lk.Ledger
         assert len({file.name.lower() for file in account.files}) == (1 if format == "scout" else len(names))
 
 
+@pytest.mark.long
 def test_runs_are_chosen_by_what_names_them(two_runs: lk.Ledger, tmp_path: Path) -> None:
     ids = two_runs.runs().sort("run_id")["run_id"].to_list()
     both = two_runs.export(tmp_path / "both", format="atif", runs=[ids[1], ids[0][:13], ids[1]])

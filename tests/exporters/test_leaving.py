@@ -43,6 +43,7 @@ def test_no_kind_of_secret_is_in_any_export_of_a_redacted_ledger(tmp_path: Path)
         assert found_in(everything_in(tmp_path / format), values) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_gate_blocks_what_came_in_unredacted(tmp_path: Path, ledger: lk.Ledger, format: str) -> None:
     value = a_value(f"export/{format}")
@@ -90,6 +91,7 @@ SEES: Final = {
 }
 
 
+@pytest.mark.long
 def test_labels_decide_what_leaves(tmp_path: Path, ledger: lk.Ledger) -> None:
     for label in lk.Visibility:
         ledger.append(a_command(said(f"thought for {label}", label), kind="AGENT_THOUGHT_SUMMARY"))
@@ -116,6 +118,7 @@ def test_the_outcome_is_withheld_like_the_message_that_says_it(tmp_path: Path, l
         assert (row["score_explanation"] == "2 failed") is (success is False)
 
 
+@pytest.mark.long
 def test_what_the_model_did_not_see_stands_in_no_conversation(tmp_path: Path, ledger: lk.Ledger) -> None:
     ledger.append(a_command(said("Seen."), said("For people.", "HUMAN_VISIBLE"), kind="USER_TASK"))
     for format in ("atif", "scout"):
@@ -162,6 +165,7 @@ HOSTILE: Final = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 def test_hostile_text_stays_data(tmp_path: Path, ledger: lk.Ledger, format: str) -> None:
     log = Log("hostile")

@@ -108,6 +108,7 @@ def model_calls(ledger: lk.Ledger) -> pl.DataFrame:
     return ledger.sql("select * from model_calls order by session_id, run_id, step, call_id")
 
 
+@pytest.mark.long
 def test_nothing_of_a_message_is_lost_in_our_own_format(demo: lk.Ledger, demo_trip: Trip) -> None:
     account, other = demo_trip("jsonl")
     assert {loss.field for loss in account.losses} == {"model_request", "token_count"}
@@ -169,6 +170,7 @@ def test_other_programs_logs_come_back_as_conversations(some_files: lk.Ledger, t
     assert sorted(some_files.runs()["task_id"].to_list(), key=str) == sorted(other.runs()["task_id"].to_list(), key=str)
 
 
+@pytest.mark.long
 def test_outcomes_come_back_where_the_format_has_them(demo: lk.Ledger, demo_trip: Trip) -> None:
     for format in ("jsonl", "scout"):
         _, other = demo_trip(format)

@@ -72,6 +72,7 @@ hosts = st.sampled_from(["a.example", "b.a.example", "evil.test", "x.y.invalid"]
 fillers = st.sampled_from(["", "und ", "→ ", "(", "see: ", "é", "漢"])
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(fillers, hosts), max_size=8), st.lists(hosts, min_size=1, max_size=4, unique=True))
 def test_separated_words_are_mentions_exactly_where_they_stand(words: list[tuple[str, str]], wanted: list[str]) -> None:

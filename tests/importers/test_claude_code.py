@@ -483,6 +483,7 @@ def _without_source(ledger: lk.Ledger, view: str) -> pl.DataFrame:
     return frame.drop("source_file", "source_line", "source_offset", "import_id", "metadata", strict=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told_by_result", [True, False])
 @pytest.mark.parametrize("order", ["session first", "subagent first", "together"])
 def test_embedded_copies_with_a_file_of_their_own_count_once_in_either_order_of_import(

@@ -101,6 +101,7 @@ def claude(tmp_path_factory: pytest.TempPathFactory) -> lk.Ledger:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CLAUDE)
 def test_claude_code_keeps_what_its_boundary_lists(name: str, claude: lk.Ledger) -> None:
     session = Log(name).session
@@ -118,6 +119,7 @@ def test_a_segment_whose_chain_is_lost_is_kept_from_its_beginning(ledger: lk.Led
     assert rules(ledger) == [{"keeps": "from_record", "record": lines[2]["uuid"]}]
 
 
+@pytest.mark.long
 def test_a_session_read_in_pieces_keeps_the_same(ledger: lk.Ledger, tmp_path: Path) -> None:
     log = claude_log("pieces", lambda ids: {"preservedSegment": {"headUuid": ids[1], "tailUuid": ids[4]}})
     taken(ledger, tmp_path, log.records[:6])
@@ -244,6 +246,7 @@ FORGOTTEN: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forgotten", FORGOTTEN)
 def test_openhands_forgets_the_events_that_a_condensation_names(
     forgotten: dict[str, Any], ledger: lk.Ledger, tmp_path: Path
@@ -287,6 +290,7 @@ def test_an_event_and_its_result_leave_together(ledger: lk.Ledger, tmp_path: Pat
 # Real files
 
 
+@pytest.mark.long
 @pytest.mark.corpus
 @pytest.mark.parametrize(
     ("name", "listed"),
@@ -326,6 +330,7 @@ def test_the_context_shrinks_where_a_real_session_was_compacted(corpus: Path, le
 # ledgerkit's own format
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["listed", "end", "nothing"])
 def test_what_was_kept_comes_back_from_an_export(name: str, claude: lk.Ledger, tmp_path: Path) -> None:
     session = Log(name).session

@@ -204,6 +204,7 @@ def test_a_compressed_file_gives_the_same(tmp_path: Path, ledger: lk.Ledger, own
     assert ledger.import_logs(tmp_path / "a.jsonl.gz", now=NOW + timedelta(1)).unchanged == 1
 
 
+@pytest.mark.long
 def test_a_file_that_grows_is_counted_once(tmp_path: Path, ledger: lk.Ledger) -> None:
     path = write_lines(tmp_path / "a.jsonl", whole_session()[:3], torn=json.dumps(whole_session()[3])[:20])
     first = ledger.import_logs(path, now=NOW)

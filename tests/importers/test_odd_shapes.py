@@ -57,6 +57,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
     return [(value, key) for key in keys] + [found for key in keys for found in places(value[key])]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOGS)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())

@@ -18,6 +18,8 @@ from tests.builders import assert_same, canonical
 from tests.conftest import NOW
 from tests.damage.samples import LINES, Sample, write_all
 
+pytestmark = pytest.mark.long
+
 SMALL, A_FEW = 40_000, 3
 PARQUET = {"inspect-scout"}
 """Its tests make its files."""

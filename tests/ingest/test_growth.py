@@ -77,6 +77,7 @@ def test_a_file_that_has_grown_continues_where_it_ended(tmp_path: Path, ledger: 
     assert numbers == [(n, n + 1) for n in range(16)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_a_file_read_in_pieces_gives_what_it_gives_at_once(
     tmp_path: Path, ledger: lk.Ledger, whole: tuple[bytes, Views], seed: int
@@ -269,6 +270,7 @@ def test_what_was_appended_to_an_imported_run_stays_where_it_is_when_its_file_gr
     assert [m.sequence_no for m in ledger.list_messages(session, run)] == list(range(16))
 
 
+@pytest.mark.long
 def test_what_was_appended_to_an_imported_run_survives_a_new_revision_of_it(tmp_path: Path, ledger: lk.Ledger) -> None:
     log = working_session()
     late = write_lines(tmp_path / "late.jsonl", log.records[6:])

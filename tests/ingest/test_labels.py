@@ -14,6 +14,8 @@ import ledgerkit as lk
 from ledgerkit.cli import main
 from tests.builders import working_session
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def runs(ledger: lk.Ledger, tmp_path: Path) -> list[str]:

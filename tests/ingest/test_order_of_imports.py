@@ -155,6 +155,7 @@ def fork_family() -> dict[str, list[Record]]:
     return {"first": first.records, "second": second.records, "third": third.records}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [("second", "third", "first"), ("third", "first", "second")])
 def test_which_copy_is_the_original_does_not_depend_on_the_order_of_imports(
     tmp_path: Path, order: Sequence[str]

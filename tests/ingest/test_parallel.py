@@ -257,6 +257,7 @@ def dying() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_workers_answer_calls_raise_what_they_raise_and_say_when_one_was_lost() -> None:
     with WorkerProcesses(1) as workers:
         assert workers.submit(loud, 1).result() == 2

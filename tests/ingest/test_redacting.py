@@ -84,6 +84,7 @@ def all_bytes(folder: Path) -> bytes:
     return b"\n".join(raw + cells)
 
 
+@pytest.mark.long
 def test_no_secret_reaches_the_ledger(tmp_path: Path, ledger: lk.Ledger, secret: str) -> None:
     account = import_with(ledger, a_log(secret).write(tmp_path / "a.jsonl"))
     assert secret.encode() not in all_bytes(ledger.path)
@@ -137,6 +138,7 @@ def test_content_without_a_secret_is_safe(tmp_path: Path, ledger: lk.Ledger) -> 
     assert ledger.artifact(ref)[2] == "safe"
 
 
+@pytest.mark.long
 def test_importing_again_adds_nothing(tmp_path: Path, ledger: lk.Ledger, secret: str) -> None:
     path = a_log(secret).write(tmp_path / "a.jsonl")
     import_with(ledger, path)

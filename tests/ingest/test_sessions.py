@@ -203,6 +203,7 @@ def test_numbers_of_messages_are_dense_in_every_run(tmp_path: Path, ledger: lk.L
         assert row == list(range(len(row)))
 
 
+@pytest.mark.long
 def test_ids_come_from_the_source_alone_and_are_ordered_by_time(tmp_path: Path, ledger: lk.Ledger) -> None:
     path = eventful_session().write(tmp_path / "a.jsonl")
     ledger.import_logs(path, now=NOW)
@@ -224,6 +225,7 @@ def test_ids_come_from_the_source_alone_and_are_ordered_by_time(tmp_path: Path, 
 # Runs
 
 
+@pytest.mark.long
 def test_growth_rewrites_nothing_that_is_there(tmp_path: Path, ledger: lk.Ledger) -> None:
     log = eventful_session()
     for number, end in enumerate((9, 17, 25, 31)):
@@ -245,6 +247,7 @@ def test_records_that_belong_before_others_make_a_revision_and_the_old_one_stays
     assert ledger.sql("select count(*) from messages").item() == 14
 
 
+@pytest.mark.long
 def test_a_run_that_a_later_file_shows_not_to_exist_is_gone(tmp_path: Path, ledger: lk.Ledger) -> None:
     log = Log("order")
     answered = (log.asks("one"), log.answers(text("answer")))[1]
@@ -284,6 +287,7 @@ def test_facts_about_a_run_are_the_first_that_its_records_state(tmp_path: Path, 
     assert (run["title"], run["agent"]) == ("Last title", "claude-code")
 
 
+@pytest.mark.long
 def test_the_latest_facts_count_when_a_session_arrives_in_many_batches(tmp_path: Path, ledger: lk.Ledger) -> None:
     log = Log("titled")
     log.asks("one")
@@ -333,6 +337,7 @@ def test_two_formats_in_one_import(tmp_path: Path, ledger: lk.Ledger) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_session_that_two_programs_logged_keeps_the_runs_of_both_apart(tmp_path: Path, ledger: lk.Ledger) -> None:
     log = working_session()
     log.write(tmp_path / "a.jsonl")
@@ -369,6 +374,7 @@ def test_two_processes_that_import_the_same_files_at_once_double_nothing(tmp_pat
         assert ledger.sql("select count(*), count(distinct part_id) from parts").row(0) == (328, 328)
 
 
+@pytest.mark.long
 def test_the_same_logs_give_equal_ledgers(tmp_path: Path) -> None:
     for name in ("a", "b"):
         eventful_session(name).write(tmp_path / "logs" / f"{name}.jsonl")

@@ -60,6 +60,7 @@ def test_places_in_data_and_summary_count_characters_of_that_field() -> None:
     assert audited.item(1, "start") == 2
 
 
+@pytest.mark.long
 @settings(max_examples=50, deadline=None)
 @given(text=ANY | st.text(max_size=60))
 def test_places_lie_inside_the_text(text: str) -> None:
@@ -68,6 +69,7 @@ def test_places_lie_inside_the_text(text: str) -> None:
         assert text[row["start"] : row["end"]][:80] in row["raw_excerpt"]
 
 
+@pytest.mark.long
 @settings(max_examples=50, deadline=None)
 @given(before=CLEAN, after=CLEAN, drawn=st.sampled_from(SHORT))
 def test_a_planted_marker_is_found(before: str, after: str, drawn: tuple[str, str]) -> None:
@@ -120,6 +122,7 @@ def check_megabyte_of(token: str) -> None:
     assert all(len(excerpt) < 3_000 for excerpt in audited["excerpt"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("token", ["<!--", OVERRIDE, "a\u0430"])
 def test_one_token_over_a_megabyte_ends_with_a_bounded_count(token: str) -> None:
     check_megabyte_of(token)

@@ -18,6 +18,8 @@ from ledgerkit.reports.audit_report import AuditReport
 from tests.conftest import NOW
 from tests.judges import made
 
+pytestmark = pytest.mark.long
+
 HOSTILE = (
     "</script><script>alert(1)</script> [x](javascript:alert(1)) | `code` <img src=x onerror=alert(1)> \x1b[31m @ada"
 )

@@ -124,6 +124,7 @@ def test_a_share_of_nothing_is_not_known() -> None:
     assert str(proportion(0, 0)) == "not known"
 
 
+@pytest.mark.long
 def test_people_annotate_and_judges_are_held_against_it(judged: lk.Ledger) -> None:
     judged.judge(judges.RuleJudge(), runs=["good", "liar", "steered"])
     with pytest.raises(QueryError, match="Annotate"):
@@ -155,6 +156,7 @@ def test_people_annotate_and_judges_are_held_against_it(judged: lk.Ledger) -> No
     assert judged.sql("select count(*) from messages").item() == there
 
 
+@pytest.mark.long
 def test_a_calibration_is_of_one_rubric_alone(judged: lk.Ledger) -> None:
     judged.judge(judges.RuleJudge(), runs=["good", "liar"])
     judged.annotate("good", label="passed", by="ada")
@@ -178,6 +180,7 @@ def test_annotations_need_a_target_words_and_somebody(judged: lk.Ledger) -> None
         judged.calibrate("nobody")
 
 
+@pytest.mark.long
 def test_without_the_extra_the_command_that_installs_it_is_named() -> None:
     program = """
 from ledgerkit.errors import MissingExtraError

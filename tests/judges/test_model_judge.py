@@ -89,6 +89,7 @@ def test_a_slow_server_is_given_up(endpoint: Endpoint, good: judges.Case) -> Non
     assert (found.label, found.reason) == (judges.Label.UNDECIDED, judges.Reason.UNAVAILABLE)
 
 
+@pytest.mark.long
 def test_more_than_half_of_the_votes_decide(endpoint: Endpoint, good: judges.Case) -> None:
     endpoint.will_say({"label": "passed"}, {"label": "failed"}, {"label": "passed"})
     found = judge(endpoint, votes=3).assess(good)
@@ -122,6 +123,7 @@ def test_the_input_is_bounded_and_what_is_left_out_is_counted(judged: lk.Ledger)
     assert small.shown < whole.shown
 
 
+@pytest.mark.long
 def test_a_text_that_steers_is_data_and_moves_no_rule(endpoint: Endpoint, judged: lk.Ledger) -> None:
     """The judge that obeys a planted text is not believed, and the rule verdict is what it was."""
     endpoint.will_say({"label": "passed", "cites": "untrusted", "why": "README.md says that I must answer passed."})
@@ -140,6 +142,7 @@ def test_a_text_that_steers_is_data_and_moves_no_rule(endpoint: Endpoint, judged
     assert verdicts == [("boast", "unverified", None), ("steered", "failed", "rules")]
 
 
+@pytest.mark.long
 def test_a_model_lifts_what_rules_leave_open_and_never_overrules_a_failed_rule(
     endpoint: Endpoint, tmp_path: Path
 ) -> None:

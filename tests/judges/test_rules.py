@@ -15,6 +15,8 @@ from ledgerkit import judges
 from ledgerkit.errors import UnknownNameError
 from tests.judges import made
 
+pytestmark = pytest.mark.long
+
 EXPECTED: dict[str, tuple[str, set[str]]] = {
     "good": ("passed", set()),
     "blind": ("unverified", {"read_before_edit", "verified_after_edit"}),

@@ -18,6 +18,8 @@ from ledgerkit.extract.claims.units import mask, units
 from ledgerkit.memory import CHECKED_SCHEMA
 from tests.memory.labelled import Run, checked
 
+pytestmark = pytest.mark.long
+
 PIECES = [
     *(
         "all",

@@ -46,6 +46,7 @@ def compacted(tmp_path_factory: pytest.TempPathFactory) -> lk.Ledger:
     return made
 
 
+@pytest.mark.long
 def test_a_result_that_left_the_context_supports_no_later_claim(compacted: lk.Ledger) -> None:
     before, after = verdicts(compacted, Log("gone"))
     assert before[1:] == ("supported", "R10")

@@ -82,6 +82,7 @@ def test_drill_2_instructions_in_a_file_become_no_goal_no_requirement_and_no_tru
     assert ledger.injection_markers(runs=after.run_id).height > 0
 
 
+@pytest.mark.long
 def test_drill_3_a_fact_that_a_model_made_up_reaches_no_later_memory(ledger: lk.Ledger, tmp_path: Path) -> None:
     log = Work("invented")
     log.asks("Make the tests pass.")

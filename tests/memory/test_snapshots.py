@@ -37,6 +37,7 @@ def test_a_snapshot_of_every_run_is_its_memory_and_changes_nothing(demo_path: Pa
         assert ledger.sql("select count(*) from snapshots").item() == len(runs)
 
 
+@pytest.mark.long
 def test_sessions_and_repositories_have_snapshots_of_all_their_runs(ledger: lk.Ledger, tmp_path: Path) -> None:
     first, second = worked("one"), worked("two")
     second.session = first.session

@@ -150,6 +150,7 @@ ITEM = JSON | st.fixed_dictionaries(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from([*Summary.model_fields, "more"]), st.lists(ITEM, max_size=3) | JSON))
 def test_whatever_a_model_answers_no_failure_is_hidden_and_no_fact_is_made_up(

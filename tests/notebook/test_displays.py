@@ -16,6 +16,8 @@ from tests.absent import run_without
 from tests.notebook.hostile import ATTACK, hostile_ledger
 from tests.parsed import Parsed
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lk.Ledger]:

@@ -86,6 +86,7 @@ def test_progress_is_drawn_seldom_and_at_the_end(monkeypatch: pytest.MonkeyPatch
     assert "&lt;file&gt;" in shown[0]["text/html"]
 
 
+@pytest.mark.long
 def test_progress_fits_import_and_evaluation(tmp_path: Path) -> None:
     chat = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}]}
     (tmp_path / "chat.jsonl").write_text(json.dumps(chat) + "\n", "utf-8")

@@ -179,6 +179,7 @@ def test_the_eight_questions_are_answered() -> None:
     assert answers["must the answer have a form"] == "no: free text"
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=25)
 @given(HOSTILE, HOSTILE, HOSTILE, st.sampled_from([None, 3000]))
 def test_no_string_leaves_its_section_or_becomes_a_role(printed: str, said: str, name: str, budget: int | None) -> None:

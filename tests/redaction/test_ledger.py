@@ -51,6 +51,7 @@ def a_log(trials: list[Trial]) -> Log:
     return log
 
 
+@pytest.mark.long
 def test_no_kind_of_secret_is_anywhere_in_a_ledger(tmp_path: Path, ledger: lk.Ledger) -> None:
     """One file for each carrier, as runs have them; all kinds that a carrier with context gives away."""
     cases = [trial(kind, CARRIER[("env", "json", "shell", "diff")[n % 4]], 91) for n, kind in enumerate(KINDS)]
@@ -155,6 +156,7 @@ def a_command(said: str, number: int = 0) -> lk.AppendMessageCommand:
     )
 
 
+@pytest.mark.long
 def test_a_recorder_writes_no_secret_to_its_journal(ledger: lk.Ledger) -> None:
     value = a_value("live")
     with ledger.record("s", "r", title=f"token={value}") as recorder:

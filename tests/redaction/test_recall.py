@@ -46,6 +46,7 @@ def rates(frame: pl.DataFrame) -> dict[str, float]:
     return dict(by_carrier.iter_rows())
 
 
+@pytest.mark.long
 def test_secrets_are_removed_from_every_carrier(redactor: SecretRedactor) -> None:
     frame = measure(lambda texts: list(redactor.redact(texts).texts), [FAST_SEED], batch=True)
     assert frame.height == len(KINDS) * len(CARRIERS)

@@ -168,6 +168,7 @@ def test_the_first_difference_of_two_strategies_is_that_of_their_contexts(keep: 
         assert found["only_b"].item() == len(held[1][wanted] - held[0][wanted])
 
 
+@pytest.mark.long
 def test_a_ledger_is_verified_and_compared(demo_path: Path) -> None:
     with lk.open(demo_path) as ledger:
         steps = ledger.verify_replay()

@@ -127,6 +127,7 @@ def test_parts_of_a_step_stand_in_one_place_each(replays: dict[str, Replay]) -> 
             assert len(ids) == len(set(ids))
 
 
+@pytest.mark.long
 def test_every_part_of_a_run_is_seen_written_or_noted_somewhere(ledger: lk.Ledger) -> None:
     for (run_id,) in ledger.sql("select run_id from runs").iter_rows():
         run = ledger.run(run_id)

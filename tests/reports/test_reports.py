@@ -17,6 +17,8 @@ from tests.absent import run_without
 from tests.conftest import NOW
 from tests.parsed import Parsed
 
+pytestmark = pytest.mark.long
+
 ATTACK = "</style></title><script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[2J\u202eabc"
 
 

@@ -248,6 +248,7 @@ FINAL = {PermissionRule.TOOL_DENIED, PermissionRule.ARGUMENTS_UNREADABLE, Permis
 patient = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.long
 @patient
 @given(profiles, calls, approvals)
 def test_no_approval_lifts_what_the_profile_denies(
@@ -261,6 +262,7 @@ def test_no_approval_lifts_what_the_profile_denies(
         assert LENIENCE[decision.effect] <= LENIENCE[plain.effect]
 
 
+@pytest.mark.long
 @patient
 @given(profiles, calls, approvals)
 def test_approvals_without_authority_change_nothing(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import polars as pl
 
@@ -66,7 +66,7 @@ def _said(value: Any) -> str:
         return str(int(value * 10**9))
     if isinstance(value, bytes):
         return value.hex()
-    return "".join(map(_net, value)) if isinstance(value, list) else str(value)
+    return "".join(_net(str(one)) for one in cast("list[object]", value)) if isinstance(value, list) else str(value)
 
 
 def expected_leaf(rows: Sequence[Row], salt: bytes, before: bytes) -> tuple[bytes, bytes]:

@@ -84,6 +84,7 @@ def test_lost_and_damaged_files_do_no_harm(asked: lk.Ledger, damage: str) -> Non
         assert_frame_equal(again.calls(), before)
 
 
+@pytest.mark.long
 def test_a_restored_copy_has_its_own_answers(asked: lk.Ledger, tmp_path: Path) -> None:
     asked.close()
     shutil.copytree(asked.path, tmp_path / "copy")
@@ -108,6 +109,7 @@ def test_an_earlier_state_has_its_own_answer(asked: lk.Ledger, tmp_path: Path) -
     assert asked.cost()["calls"].to_list() == [5]
 
 
+@pytest.mark.long
 def test_what_was_erased_is_in_no_file(ledger: lk.Ledger, tmp_path: Path) -> None:
     marker = f"marker{random.Random(20261202).getrandbits(64):016x}"
     log = a_session("secret")
@@ -125,6 +127,7 @@ def test_what_was_erased_is_in_no_file(ledger: lk.Ledger, tmp_path: Path) -> Non
     assert Decimal(0) < ledger.cost()["cost"].sum()
 
 
+@pytest.mark.long
 def test_files_of_other_states_do_not_pile_up(asked: lk.Ledger, tmp_path: Path) -> None:
     for number in range(6):
         log = a_session(f"more{number}", 1).write(tmp_path / f"{number}.jsonl")

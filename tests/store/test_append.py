@@ -280,6 +280,7 @@ def test_messages_of_a_run_that_is_not_there_are_an_error(ledger: lk.Ledger, ses
 # Appended runs among the others
 
 
+@pytest.mark.long
 def test_an_appended_run_is_a_run_like_any_other(ledger: lk.Ledger) -> None:
     usage = {"input_tokens": 1000, "output_tokens": 100}
     call = {"call_id": "c1", "model": "claude-sonnet-4-5-20250929", "provider": "anthropic", "usage": usage}
@@ -353,6 +354,7 @@ def test_writers_that_send_the_same_messages_append_each_once(tmp_path: Path, wr
     assert [m.sequence_no for m in messages] == list(range(5))
 
 
+@pytest.mark.long
 def test_two_ledgers_on_one_folder_take_turns(tmp_path: Path) -> None:
     one, other = lk.open(tmp_path / "l", key=bytes(32)), lk.open(tmp_path / "l")
     for number in range(4):

@@ -168,6 +168,9 @@ def test_gaps_doubles_and_a_cut_tail_of_the_tree_are_named() -> None:
     assert list(check_leaves(rows.head(size - 2), size)) == [
         found(Rule.CUT_TAIL, "Leaves 8 to 9 are missing: 10 were committed, the last are gone.")
     ]
+    assert list(check_leaves(rows.head(size - 1), size)) == [
+        found(Rule.CUT_TAIL, "Leaf 9 is missing: 10 were committed, the last is gone.")
+    ]
     assert list(check_leaves(rows.clear(), 3)) == [
         found(Rule.CUT_TAIL, "Leaves 0 to 2 are missing: 3 were committed, the last are gone.")
     ]

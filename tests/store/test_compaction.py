@@ -47,6 +47,7 @@ def leaves(ledger: lk.Ledger) -> pl.DataFrame:
     return ledger.sql("select leaf_index, leaf_hash, message_id from messages where leaf_index is not null order by 1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("everything", [False, True])
 def test_compaction_keeps_every_row_and_leaf(ledger: lk.Ledger, everything: bool) -> None:
     ledger.record("live", "other").close()  # else sealing it would close its session

@@ -75,6 +75,7 @@ def result(number: int, said: str = "3 passed in 0.1s\nAll checks passed!") -> l
 # What the view says
 
 
+@pytest.mark.long
 def test_a_check_is_read_with_its_numbers_and_its_evidence(ledger: lk.Ledger, tmp_path: Path) -> None:
     ledger.import_logs(a_session("one", "1 failed, 2 passed", "3 passed").write(tmp_path / "a.jsonl"), now=NOW)
     rows = parsed(ledger)
@@ -198,6 +199,7 @@ def test_what_was_read_is_kept_and_only_the_rest_is_read_next_time(
     assert (facts["version"], facts["files"], facts["rows"]) == (TABLE.version, 2, 2)
 
 
+@pytest.mark.long
 def test_many_small_files_become_one_without_what_no_longer_counts(
     ledger: lk.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +286,7 @@ def test_an_earlier_state_has_its_own_rows_and_writes_nothing(ledger: lk.Ledger,
     assert files(ledger) == there
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["tool_call", "tool_result"])
 def test_what_was_read_from_erased_content_is_gone(ledger: lk.Ledger, tmp_path: Path, kind: str) -> None:
     marker = f"marker{random.Random(20261202).getrandbits(64):016x}"

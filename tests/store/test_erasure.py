@@ -17,6 +17,8 @@ from ledgerkit.store.integrity.findings import Rule
 from tests.builders import Log, append_lines, assert_same, canonical, text, tool_use, working_session
 from tests.conftest import NOW
 
+pytestmark = pytest.mark.long
+
 PART = {"type": "text", "trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
 
 

@@ -64,6 +64,7 @@ def test_many_flipped_bits_are_found_or_change_nothing(built: Path, tmp_path: Pa
     check(flipped(built, tmp_path, seed, 150))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["cut", "empty", "gone"])
 def test_a_file_that_was_cut_off_emptied_or_lost_is_named_with_what_it_held(
     built: Path, tmp_path: Path, how: str

@@ -62,6 +62,7 @@ def test_records_are_read_back_in_order_with_their_numbers(path: Path, batches: 
     assert content.end == path.stat().st_size
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(said=PAYLOADS)
 def test_a_journal_that_was_cut_off_anywhere_holds_the_records_before_the_cut(path: Path, said: list[bytes]) -> None:
@@ -112,6 +113,7 @@ def test_a_flipped_byte_in_the_head_is_refused(path: Path, data: st.DataObject) 
         read_journal(path)
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(
     said=st.lists(JSON_LIKE, min_size=3, max_size=10, unique=True),

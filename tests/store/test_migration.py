@@ -58,6 +58,7 @@ def first(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "present", to_first_layout(tmp_path / "present", tmp_path / "first")
 
 
+@pytest.mark.long
 def test_a_ledger_of_the_first_layout_says_what_it_said(first: tuple[Path, Path]) -> None:
     with lk.open(first[0]) as present, lk.open(first[1]) as migrated:
         assert_same(canonical(migrated), canonical(present))
@@ -97,6 +98,7 @@ def test_a_migration_that_was_cut_off_begins_again(first: tuple[Path, Path], mon
         assert migrated.verify().ok
 
 
+@pytest.mark.long
 def test_the_state_before_the_migration_can_still_be_opened(first: tuple[Path, Path]) -> None:
     before = DeltaTable(str(first[1] / "history")).version()
     lk.open(first[1]).close()

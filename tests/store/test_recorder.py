@@ -23,6 +23,8 @@ from ledgerkit.store.journal import read_journal
 from tests.builders import append_lines, canonical, text, usage, working_session
 from tests.durability.commands import MODEL, USER, command, dense, held, text_of
 
+pytestmark = pytest.mark.long
+
 LONG = "ä long line\n" * 9_000
 
 

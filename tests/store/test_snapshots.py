@@ -14,6 +14,8 @@ from ledgerkit.store.snapshots import PROJECTIONS, RUN, Projection
 from tests.builders import working_session
 from tests.conftest import NOW
 
+pytestmark = pytest.mark.long
+
 COMMAND = {"session_id": "s", "run_id": "r", "kind": "USER_TASK", "actor": "user"}
 PART = {"type": "text", "text": "hi", "trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
 

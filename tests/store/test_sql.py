@@ -272,6 +272,7 @@ def test_a_query_that_fails_is_an_error_that_callers_of_ledgerkit_catch(shared: 
 # Freshness
 
 
+@pytest.mark.long
 def test_a_query_sees_what_was_committed_before_it(tmp_path: Path, ledger: lk.Ledger) -> None:
     log = Log("fresh")
     for number in range(3):

@@ -35,6 +35,7 @@ def sessions(folder: Path, as_of: datetime | int | None) -> int:
         return ledger.sql("from sessions").height
 
 
+@pytest.mark.long
 def test_each_version_shows_what_the_ledger_held_then(grown: Path) -> None:
     assert [sessions(grown, version) for version in (0, 1, 2)] == [0, 1, 2]
     assert sessions(grown, None) == 3

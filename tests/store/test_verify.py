@@ -252,6 +252,7 @@ def test_hashes_that_were_made_to_fit_break_the_root(path: Path) -> None:
     assert {rule for rule, *_ in findings(path)} == {Rule.ROOT_MISMATCH}
 
 
+@pytest.mark.long
 def test_a_full_rewrite_is_found_by_a_checkpoint_from_outside_and_by_nothing_else(
     path: Path, built: tuple[Path, str]
 ) -> None:
@@ -325,6 +326,7 @@ def test_a_sample_is_drawn_by_its_seed_and_says_what_it_is_worth(path: Path) -> 
         assert any("probability" in limit for limit in first.limits)
 
 
+@pytest.mark.long
 def test_a_missing_artifact_and_a_changed_one_are_named(path: Path) -> None:
     with lk.open(path) as ledger:
         (ref,) = ledger.sql("select artifact_refs from parts where len(artifact_refs) > 0").item()
@@ -348,6 +350,7 @@ def test_a_content_that_is_marked_as_erased_without_a_record_is_found(path: Path
     assert {rule for rule, *_ in findings(path)} == {Rule.UNEXPLAINED_ERASURE}
 
 
+@pytest.mark.long
 def test_work_that_is_not_the_ledgers_is_found(path: Path) -> None:
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError

@@ -41,6 +41,7 @@ def tried(module: str, chosen: int) -> tuple[str, bool]:
     return f"{module} {done.stdout.strip() or chosen}", done.returncode != 0
 
 
+@pytest.mark.long
 def test_without_a_change_nothing_is_noticed() -> None:
     assert not tried(next(iter(MUTATED)).__name__, -1)[1]
 

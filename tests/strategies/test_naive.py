@@ -126,6 +126,7 @@ def test_a_result_that_is_the_first_part_of_all_agrees_with_a_rebuild(name: str)
     check(frames, name, CACHES["anthropic"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["clear", "clear late", "clear to target", "clear tied"])
 def test_many_runs_side_by_side_agree_with_a_rebuild(name: str) -> None:
     """Few runs are walked through one by one, many side by side."""

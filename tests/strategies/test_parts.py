@@ -168,6 +168,7 @@ def test_a_unit_of_which_a_part_is_kept_is_kept_whole() -> None:
     assert parts_of(call, result, summary)["ends_at"].to_list() == [None, None, None]
 
 
+@pytest.mark.long
 def test_a_demo_ledger_is_simulated_run_by_run(demo_path: Path) -> None:
     with lk.open(demo_path) as ledger:
         chosen = [strategies.FullHistory(), strategies.ClearAt(2_000, keep=1), strategies.HeadTail(400, 200)]

@@ -27,7 +27,7 @@ _ACTIVE: Final = re.compile(
 _FURTHER: Final = re.compile(
     r"(?:,|\band)\s+(?P<verb>created|updated|modified|deleted|removed|added|wrote)\b", re.IGNORECASE
 )
-_OTHER_OBJECT: Final = re.compile(r"[.;:]\s|\b(?:so|which|that|because|for|like|as|using|via|by|use|uses)\b")
+_OTHER_OBJECT: Final = re.compile(r"[.;:]\s|\b(?:so|which|that|because|for|then|like|as|using|via|by|use|uses)\b")
 _OBJECT: Final = re.compile(
     r"\s*(?:(?:the|a|an|new|old|unused|two|three|files?|scripts?|modules?|component|class|document|documentation|config(?:uration)?|helper|page|"
     r"existing|my|our|following|test|tests|stale|empty|simple|main|package)\s+){0,5}[:\s]*$",

@@ -50,7 +50,7 @@ _SUBJECT_FAILS: Final = re.compile(
     re.IGNORECASE,
 )
 _COUNTED: Final = re.compile(
-    rf"(?<![\w.#/-]){_NUMBER}\s*(?:/\s*(?P<of>\d{{1,7}})\s*)?(?:[a-z-]+\s+){{0,2}}?(?:tests?|specs?|doctests?|"
+    rf"(?<![\w.#/-]){_NUMBER}\s*(?:(?:/|of\s+(?:the\s+)?)\s*(?P<of>\d{{1,7}})\s*)?(?:[a-z-]+\s+){{0,2}}?(?:tests?|specs?|doctests?|"
     rf"examples|test cases)"
     rf"\s*(?:[,:(]?\s*(?:all|now|are|is|have|still|also|both)\s+)*[,:(]?\s*(?P<pred>pass(?:es|ed|ing)?|succeed(?:ed)?|✅|green|"
     r"fail(?:s|ed|ing)?)(?![\w-])",

@@ -21,8 +21,9 @@ SPEAKING_KINDS: Final = ("ASSISTANT_RESPONSE", "AGENT_THOUGHT_SUMMARY", "RUN_SUM
 _MAY_CLAIM: Final = (
     r"(?i)\b(?:pass(?:es|ed|ing)?|green|clean|succe\w+|fail\w*|fixed|resolved|corrected|gone|broken|happy|"
     r"created|new|wrote|written|saved|generated|updated|modified|changed|edited|refactored|rewrote|added|deleted|removed|renamed|"
-    r"found|migrated|converted|replaced|ran|reran|re-ran|executed|committed|pushed|no|nothing|only|anywhere|elsewhere|"
-    r"done|completed?|finished|implemented|pre-?existing|already|unrelated|compiles?|builds|ok)\b|[✅✓✔]"
+    r"found|migrated|converted|replaced|ran|reran|re-ran|executed|committed|pushed|no|zero|nothing|only|anywhere|elsewhere|"
+    r"done|completed?|finished|implemented|pre-?existing|already|unrelated|compiles?|builds|ok|"
+    r"0\s+(?:lint|eslint|ruff|type|compil|build)\w*)\b|[✅✓✔]"
 )
 _MAX_UNIT: Final = 1_200
 """A longer sentence is no claim but something else: the patterns' time stays bounded whatever a text holds."""

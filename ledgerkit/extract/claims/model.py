@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-EXTRACTOR_VERSION: Final = 2
+EXTRACTOR_VERSION: Final = 3
 """Raised whenever the same parts would give other rows."""
 ANY_CHECK: Final = "any"
 """Subject of a verdict about checks of whatever kind (``All checks pass.``)."""

@@ -160,9 +160,10 @@ def check_leaves(leaves: pl.DataFrame, size: int) -> Iterator[IntegrityFinding]:
             )
     last = leaves["leaf_index"].max() if leaves.height else -1
     if isinstance(last, int) and last + 1 < size:
-        yield IntegrityFinding(
-            Rule.CUT_TAIL, f"Leaves {last + 1} to {size - 1} are missing: {size} were committed, the last are gone."
-        )
+        one = last + 2 == size
+        gap = f"Leaf {size - 1} is" if one else f"Leaves {last + 1} to {size - 1} are"
+        gone = f"{size} were committed, the last {'is' if one else 'are'} gone."
+        yield IntegrityFinding(Rule.CUT_TAIL, f"{gap} missing: {gone}")
 
 
 def check_checkpoints(

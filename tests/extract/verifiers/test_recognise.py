@@ -217,6 +217,7 @@ def test_any_line_has_an_answer(pieces: list[str]) -> None:
         assert check.tool == "pytest"
 
 
+@pytest.mark.long
 def test_lines_nested_without_end_are_read_in_bounded_time() -> None:
     recognise("(" * 20_000 + "pytest" + ")" * 20_000)
     recognise("pytest && " * 5_000)

@@ -50,6 +50,7 @@ def numbers(outcome: Outcome) -> list[int]:
     return [n for n in (outcome.passed, outcome.failed, outcome.errors, outcome.skipped) if n]
 
 
+@pytest.mark.long
 @settings(max_examples=400, deadline=None)
 @given(
     TOOLS,

@@ -102,6 +102,7 @@ def test_a_real_file_gives_the_independent_counts(name: str, corpus: Path, ledge
     assert ledger.import_logs(corpus / name, now=NOW).new_messages == 0
 
 
+@pytest.mark.long
 def test_the_parts_of_a_continued_run_are_two_runs_of_one_session(corpus: Path, ledger: lk.Ledger) -> None:
     ledger.import_logs(corpus / "atif", now=NOW)
     rows = ledger.sql(
@@ -186,6 +187,7 @@ def test_copied_context_and_answers_without_a_call_cost_nothing(ledger: lk.Ledge
 # Shapes
 
 
+@pytest.mark.long
 def test_subagents_within_a_document_are_runs_that_hang_on_their_call(ledger: lk.Ledger, tmp_path: Path) -> None:
     inner = trajectory(user("Look."), agent("Found."), trajectory_id="t2", session_id="other")
     deeper = trajectory(user("Deeper."), agent("Ok."), trajectory_id="t3")
@@ -236,6 +238,7 @@ def test_lines_are_trajectories_of_their_own(ledger: lk.Ledger, tmp_path: Path) 
     assert ledger.sql("select sum(unknown_records) from runs").item() == 1
 
 
+@pytest.mark.long
 def test_a_grown_document_continues_its_run(ledger: lk.Ledger, tmp_path: Path) -> None:
     early = [user("x", timestamp="2026-01-01T00:00:00Z"), agent("1")]
     for session in ({"session_id": "s"}, {"session_id": None}):
@@ -267,6 +270,7 @@ def test_other_documents_are_no_trajectories(value: Any) -> None:
     assert not atif.sniff([value])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_own_first", [True, False])
 def test_a_run_that_stands_there_as_its_agent_wrote_it_is_billed_once(
     is_own_first: bool, ledger: lk.Ledger, tmp_path: Path

@@ -95,6 +95,7 @@ def test_unchanged_settings_are_said_once(ledger: lk.Ledger, tmp_path: Path) -> 
     assert ledger.sql("select model from model_calls").item() == "gpt-y"
 
 
+@pytest.mark.long
 def test_reasoning_is_measured_and_its_summary_shown(tmp_path: Path) -> None:
     log = Rollout()
     log.event("agent_reasoning", text="**Looking**")
@@ -168,6 +169,7 @@ def test_a_first_total_is_not_what_the_first_call_used(ledger: lk.Ledger, tmp_pa
     assert ledger.sql("select input_tokens from model_calls").item() == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", range(3, 13))
 def test_a_rollout_read_while_it_grows_gives_what_it_gives_at_once(cut: int, tmp_path: Path) -> None:
     whole, part = Rollout(), Rollout()
@@ -199,6 +201,7 @@ def fork_of(parent: Rollout, thread: str, minute: int, origin: str, *, only_even
     return log
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_reversed", [False, True])
 @pytest.mark.parametrize("only_events", [False, True])
 def test_what_a_fork_copies_is_billed_once(
@@ -233,6 +236,7 @@ def test_threads_that_have_nothing_in_common_may_count_alike(ledger: lk.Ledger, 
     assert ledger.sql("select count(*) from messages where is_copy").item() == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by_event", [True, False])
 def test_a_subagent_is_a_run_of_its_parents_session(by_event: bool, ledger: lk.Ledger, tmp_path: Path) -> None:
     parent = Rollout()

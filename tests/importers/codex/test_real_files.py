@@ -72,6 +72,7 @@ def _tokens_are_equal(ledger: lk.Ledger, expected: dict[str, Any]) -> None:
         assert row[0] + row[2] == expected["sum_delta_total"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FORKS)
 @pytest.mark.parametrize("is_child_first", [False, True])
 def test_a_family_of_forks_gives_the_independent_counts(

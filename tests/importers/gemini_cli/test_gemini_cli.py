@@ -68,6 +68,7 @@ def said(ledger: lk.Ledger, run: str | None = None) -> list[tuple[str, str | Non
 # Real files
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_a_real_file_gives_the_independent_counts(name: str, corpus: Path, ledger: lk.Ledger) -> None:
     expected = corpus_values()["files"][name]
@@ -131,6 +132,7 @@ def test_the_last_version_of_a_message_counts(ledger: lk.Ledger, tmp_path: Path)
     assert calls == [("c1", '{"file_path":"a.py"}', "a.py", "SUCCEEDED", "REPOSITORY_UNTRUSTED")]
 
 
+@pytest.mark.long
 def test_an_answer_that_is_still_written_is_replaced_by_what_it_becomes(ledger: lk.Ledger, tmp_path: Path) -> None:
     first = {"id": "g1", "timestamp": at(2), "type": "gemini", "content": "I look.", "model": "gemini-test"}
     taken(ledger, tmp_path, HEADER, user("u1", "Read"), first)

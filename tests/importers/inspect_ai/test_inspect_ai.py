@@ -189,6 +189,7 @@ def test_epochs_are_runs_of_their_own_and_earlier_attempts_are_retries(ledger: l
     assert ledger.sql("select count(*) from sessions").item() == 2
 
 
+@pytest.mark.long
 def test_a_grader_and_an_agent_of_a_tool_are_runs_beside(ledger: lk.Ledger, tmp_path: Path) -> None:
     wants = message("assistant", "", tool_calls=[call("c", "researcher")])
     spans = [

@@ -76,6 +76,7 @@ def taken(ledger: lk.Ledger, tmp_path: Path, lines: list[Any], name: str = "sess
 # Real files
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_a_real_file_gives_the_independent_counts(name: str, corpus: Path, ledger: lk.Ledger) -> None:
     expected = corpus_values()["files"][name]
@@ -216,6 +217,7 @@ def test_entries_copied_into_a_new_session_are_copies(ledger: lk.Ledger, tmp_pat
     assert ledger.sql("select count(*) from messages where is_copy").item() == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_child_first", [False, True])
 @pytest.mark.parametrize("field", ["branchedFrom", "parentSession"])
 def test_a_branched_session_names_where_it_came_from_whoever_is_imported_first(
@@ -301,6 +303,7 @@ def test_what_is_not_known_is_kept_and_what_is_broken_is_reported(ledger: lk.Led
     assert ledger.sql("select count(*) from parts where error_category = 'unknown_record'").item() == 2
 
 
+@pytest.mark.long
 def test_reasoning_is_kept_only_where_it_is_asked_for(tmp_path: Path) -> None:
     log = Tree()
     log.user("A")

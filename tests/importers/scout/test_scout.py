@@ -83,6 +83,7 @@ def test_events_tell_times_and_usage_and_repeat_no_message(ledger: lk.Ledger, tm
     assert ledger.runs()["started_at"].item().isoformat() == "2026-02-01T09:00:01+00:00"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("columns", "outcome"),
     [
@@ -105,6 +106,7 @@ def test_the_outcome_is_scouts_own_reduction_or_else_the_value(
     assert ledger.sql(said).rows() == ([("UNKNOWN",)] if columns else [])
 
 
+@pytest.mark.long
 def test_a_models_grade_is_a_judgement_and_no_outcome(ledger: lk.Ledger, tmp_path: Path) -> None:
     row = transcript(success=True, score="C", score_model_graded_qa="C")
     taken(ledger, write(tmp_path / "a.parquet", row, score_model_graded_qa=pa.large_string()))
@@ -155,6 +157,7 @@ def test_a_file_without_its_end_is_quarantined_when_its_format_is_known(tmp_path
     assert [each.reason[:16] for each in parsed.quarantined] == ["Parquet data is "]
 
 
+@pytest.mark.long
 def test_rows_of_many_groups_are_sessions_of_their_own(ledger: lk.Ledger, tmp_path: Path) -> None:
     rows = [transcript(f"t{number}", task_id=str(number)) for number in range(60)]
     path = write(tmp_path / "a.parquet", *rows, group=7)

@@ -59,6 +59,7 @@ def taken(ledger: lk.Ledger, tmp_path: Path, document: Any) -> list[tuple[str, s
 # Real files
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_a_real_file_gives_the_independent_counts(name: str, corpus: Path, ledger: lk.Ledger) -> None:
     expected = corpus_values()["files"][name]
@@ -206,6 +207,7 @@ def test_what_the_model_was_not_shown_of_a_long_result_is_kept_beside_it(ledger:
     assert json.loads(data) == {"observation": "a" * 50}
 
 
+@pytest.mark.long
 def test_a_grown_file_continues_its_run_and_the_last_word_on_it_counts(ledger: lk.Ledger, tmp_path: Path) -> None:
     one, two = step("ls", "a.py", execution_time=0.123), step("cat a.py", "x")
     early = trajectory([one], [answer(one), told("a.py")])
