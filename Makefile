@@ -15,7 +15,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test long slow browser browser-deps fuzz coverage lint format types notebooks bench docs smoke lock clean
+.PHONY: help setup demo lab test long slow browser browser-deps fuzz coverage lint format types notebooks mutation bench docs smoke lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -79,6 +79,9 @@ else
 	$(BIN)/pytest -n auto --nbmake --nbmake-timeout=120 $(NOTEBOOKS)
 	$(BIN)/nbstripout --verify $(NOTEBOOKS)
 endif
+
+mutation: setup ## Change the code of claims, costs and integrity bit by bit, and see what the tests notice (slow)
+	$(BIN)/python scripts/mutation.py
 
 bench: setup ## Run the benchmarks
 ifeq ($(BENCHMARKS),)

@@ -27,24 +27,11 @@ from ledgerkit.store.layout import Layout
 from ledgerkit.store.origins import fill_origins
 from ledgerkit.store.readonly import refuse_writes
 from ledgerkit.store.runheads import RunHead
+from ledgerkit.store.sources import sandboxed, stored_source
 
 if TYPE_CHECKING:
-    from polars._typing import PolarsDataType
-
     from ledgerkit.store.delta import DeltaStore
     from ledgerkit.store.journaled import Journals
-
-_SQL_TYPES: Final[dict[pl.DataType, str]] = {
-    tables.TEXT: "VARCHAR",
-    tables.INT: "BIGINT",
-    tables.SMALL_INT: "INTEGER",
-    tables.REAL: "DOUBLE",
-    tables.FLAG: "BOOLEAN",
-    tables.TIME: "TIMESTAMPTZ",
-    tables.MONEY: "DECIMAL(18,9)",
-    tables.BYTES: "BLOB",
-}
-
 
 _ATTEMPTS: Final = 5
 _ENDS: Final = """
@@ -89,7 +76,7 @@ class Database:
         self._copied = -1
         self._is_journaled = False
         self._is_closed = False
-        self._connection = _sandboxed(layout)
+        self._connection = sandboxed(layout)
         self._derived = Derived(layout, self)
         self._views = PublicViews()
         self._answers = Answers(layout)
@@ -287,7 +274,7 @@ class Database:
             with self._at_once():
                 for name, table in tables.TABLES.items():
                     if versions[name] != self._versions.get(name):
-                        source = _source(table, self._store.files(name), is_uniform=self._store.is_uniform(name))
+                        source = stored_source(table, self._store.files(name), is_uniform=self._store.is_uniform(name))
                         self._create(name, source)
                         self._sources[name] = source
             self._versions = versions
@@ -392,7 +379,7 @@ class Database:
                 if views.OVER_DERIVED.isdisjoint(names):
                     self._views.define(self._connection, names)
                 else:  # they are defined over empty tables, and filled when a query reads them
-                    self._derived.stand_in(self._connection, lambda table: f"select {_blank(table.stored)} where false")
+                    self._derived.stand_in(self._connection)
                     self._views.define(self._connection, names)
                     self._derived.take_away(self._connection)
             self._views.note(names)
@@ -428,48 +415,3 @@ def _with_plain_integers(frame: pl.DataFrame) -> pl.DataFrame:
     narrow = frame.select(pl.col(wide).cast(pl.Int64, strict=False))
     fits = [name for name in wide if narrow[name].null_count() == frame[name].null_count()]
     return frame.with_columns(narrow.select(fits))
-
-
-def _sandboxed(layout: Layout) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(":memory:")
-    folder = str(layout.root.resolve())
-    connection.execute("set allowed_directories = $folders", {"folders": [folder]})
-    connection.execute("load icu")
-    for setting in (
-        "set enable_external_access = false",
-        "set autoinstall_known_extensions = false",
-        "set autoload_known_extensions = false",
-        "set enable_progress_bar = false",
-        "set global parquet_metadata_cache = true",
-        "set TimeZone = 'UTC'",
-        "set python_enable_replacements = false",
-        "set lock_configuration = true",
-    ):
-        connection.execute(setting)
-    return connection
-
-
-def _source(table: tables.Table, files: list[str], *, is_uniform: bool) -> str:
-    """The live files of a table as a query; a column that a file lacks is null."""
-    blank = _blank(table)
-    if not files:
-        return f"select {blank} where false"
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    columns = ", ".join(f'"{name}"' for name in table.names)
-    hive = f"hive_partitioning = {'true' if table.partition_by else 'false'}, hive_types_autocast = false"
-    if is_uniform:
-        return f"select {columns} from read_parquet([{listed}], {hive})"  # noqa: S608
-    read = f"read_parquet([{listed}], {hive}, union_by_name = true)"
-    return f"select {columns} from (select {blank} where false union all by name from {read})"  # noqa: S608
-
-
-def _blank(table: tables.Table) -> str:
-    return ", ".join(f'null::{_sql_type(c.type)} as "{c.name}"' for c in table.columns)
-
-
-def _sql_type(kind: PolarsDataType) -> str:
-    if isinstance(kind, pl.List):
-        return _sql_type(kind.inner) + "[]"
-    if isinstance(kind, pl.Struct):
-        return "STRUCT(" + ", ".join(f'"{field.name}" {_sql_type(field.dtype)}' for field in kind.fields) + ")"
-    return _SQL_TYPES[tables.instance(kind)]

@@ -9,7 +9,7 @@ it was erased. Whatever else a file holds is never shown, so lost, old, doubled 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +21,9 @@ from ledgerkit.store.derivedfiles import LOCK, STATE, DerivedFiles, remove_all, 
 from ledgerkit.store.extraction import RUN, Extraction, Extractor
 from ledgerkit.store.layout import Layout
 from ledgerkit.store.locking import exclusive
+from ledgerkit.store.sources import blank_columns
 from ledgerkit.store.views import RETIRED
-from ledgerkit.tables import DERIVED, DerivedTable
+from ledgerkit.tables import DERIVED
 
 if TYPE_CHECKING:
     from ledgerkit.store.database import Database, Moment
@@ -72,10 +73,11 @@ class Derived:
             table = DERIVED[name]
             self._tables[name] = Extraction(table, extract, DerivedFiles(self._layout, table))
 
-    def stand_in(self, connection: duckdb.DuckDBPyConnection, empty: Callable[[DerivedTable], str]) -> None:
+    def stand_in(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Makes every table an empty one, so that views over it can be defined."""
         for name, table in DERIVED.items():
-            connection.execute(f"create or replace view derived_{name} as {empty(table)}")
+            empty = f"select {blank_columns(table.stored)} where false"
+            connection.execute(f"create or replace view derived_{name} as {empty}")
 
     def take_away(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Takes away what may be stale now; the next query that needs it makes it anew."""

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-import duckdb
 import polars as pl
-import pyarrow as pa
 
-from ledgerkit import errors, tables
-from ledgerkit.store.arrow import read_batches
+from ledgerkit import tables
 from ledgerkit.store.delta import LiveFile
-from ledgerkit.store.erasures import ERASURES, explained_erasures
 from ledgerkit.store.heads import checkpoint_of
 from ledgerkit.store.integrity.checkpoints import Checkpoint
 from ledgerkit.store.integrity.checks import (
@@ -29,36 +25,17 @@ from ledgerkit.store.integrity.checks import (
 )
 from ledgerkit.store.integrity.findings import LIMITS, IntegrityFinding, Rule, VerificationReport
 from ledgerkit.store.integrity.tree import Tree
-from ledgerkit.store.journal import read_journal
-from ledgerkit.store.parquet import complete
 from ledgerkit.store.storage import Storage
+from ledgerkit.store.verifiedfiles import UNREADABLE, Seen, all_rows, batches, unreadable
+from ledgerkit.store.verifiedsides import check_artifacts, check_erasures, check_journals, check_log, check_queries
 
-_BATCH_ROWS: Final = 16_384
 _LIGHT: Final = (
     "session_id", "run_id", "revision", "sequence_no", "message_id", "leaf_index", "leaf_hash", "prev_hash", "erased",
 )  # fmt: skip
 _HASHES_ONLY: Final = (*_LIGHT, "part_index")
 _MESSAGE: Final = ("session_id", "run_id", "revision", "sequence_no")
 _KEPT: Final = ("session_id", "run_id", "sequence_no", "message_id", "leaf_index", "leaf_hash")
-_EVERY_CELL: Final = "select max(hash(t)) from read_parquet($1, hive_partitioning = false) t"
 _ARTIFACT: Final = r"artifact:([0-9a-f]{32})"
-_UNREADABLE: Final = (OSError, pa.ArrowException, pl.exceptions.PolarsError, ValueError)
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What is kept of the history while its files go by."""
-
-    light: list[pl.DataFrame] = field(default_factory=list[pl.DataFrame])
-    referenced: set[str] = field(default_factory=set[str])
-    erased: dict[str, str] = field(default_factory=dict[str, str])
-    erased_runs: dict[str, str] = field(default_factory=dict[str, str])
-
-    def unerased(self, ids: Iterable[str]) -> set[str]:
-        """Those messages that are there with their content."""
-        wanted = pl.Series("message_id", sorted(ids), pl.String).to_frame()
-        there = [frame.join(wanted, on="message_id", how="semi")["message_id"] for frame in self.light]
-        return {message for frame in there for message in frame} - self.erased.keys()
 
 
 def verify(
@@ -81,17 +58,17 @@ def verify(
     report = VerificationReport()
     external = [*checkpoints, *([since] if since else [])]
     report.external = bool(external)
-    _check_log(storage, report)
-    _check_journals(storage, report)
-    seen = _Seen()
+    check_log(storage, report)
+    check_journals(storage, report)
+    seen = Seen()
     wanted = _Wanted.drawn(storage, since, sample, seed)
     readable = _check_history(storage, wanted, seen, report)
     readable &= _check_run_rows(storage, seen, report)
     _check_heads(storage, external, seen, report, readable=readable)
     if since is None and sample is None:
-        _check_artifacts(storage, seen.referenced, report)
-        _check_queries(storage, report)
-    _check_erasures(storage, seen, report)
+        check_artifacts(storage, seen.referenced, report)
+        check_queries(storage, report)
+    check_erasures(storage, seen, report)
     report.limits = _limits(report, wanted)
     return report
 
@@ -141,7 +118,7 @@ class _Wanted:
 # History
 
 
-def _check_history(storage: Storage, wanted: _Wanted, seen: _Seen, report: VerificationReport) -> bool:
+def _check_history(storage: Storage, wanted: _Wanted, seen: Seen, report: VerificationReport) -> bool:
     """Hashes messages again, and chains them. Whether all files could be read."""
     readable = True
     partitions: dict[str, list[LiveFile]] = {}
@@ -152,16 +129,16 @@ def _check_history(storage: Storage, wanted: _Wanted, seen: _Seen, report: Verif
         for file in files:
             try:
                 columns = None if wanted.touches(file) else _HASHES_ONLY
-                for rows in whole_messages(_batches(storage, "history", file, columns)):
+                for rows in whole_messages(batches(storage, "history", file, columns)):
                     light.append(rows.filter(pl.col("part_index") == 0).select(_LIGHT))
                     _note(rows, seen)
                     if wanted.touches(file):
                         chosen = wanted.of(rows)
                         report.rehashed += chosen.filter(pl.col("part_index") == 0).height
                         report.findings += check_messages(chosen)
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 readable = False
-                report.findings.append(_unreadable("history", file, error))
+                report.findings.append(unreadable("history", file, error))
         messages = (
             pl.concat(light).sort("session_id", "run_id", "revision", "sequence_no", "leaf_index") if light else None
         )
@@ -172,19 +149,6 @@ def _check_history(storage: Storage, wanted: _Wanted, seen: _Seen, report: Verif
                 messages.select("session_id", "run_id", "sequence_no", "message_id", "leaf_index", "leaf_hash")
             )
     return readable
-
-
-def _batches(
-    storage: Storage, name: str, file: LiveFile, columns: Sequence[str] | None = None
-) -> Iterator[pl.DataFrame]:
-    """A file in pieces, its pages checked against their checksums; columns that are not asked for are null."""
-    table = tables.TABLES[name]
-    for frame in read_batches(storage.store.fetch(name, file.path, anew=True), _BATCH_ROWS, columns):
-        if columns is None and storage.store.is_uniform(name):
-            wanted = set(table.names) - set(table.partition_by)
-            if odd := sorted(wanted.symmetric_difference(frame.columns)):
-                raise ValueError(f"Its columns are not those of {name!r}: {', '.join(odd)}.")
-        yield complete(frame, table, file.partition)
 
 
 def whole_messages(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -207,7 +171,7 @@ def whole_messages(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield rest
 
 
-def _note(rows: pl.DataFrame, seen: _Seen) -> None:
+def _note(rows: pl.DataFrame, seen: Seen) -> None:
     """Which artifacts rows refer to, and which of them were erased."""
     seen.referenced.update(rows["artifact_refs"].explode().drop_nulls())
     named = rows["metadata"].drop_nulls()
@@ -216,35 +180,11 @@ def _note(rows: pl.DataFrame, seen: _Seen) -> None:
     seen.erased.update(erased.iter_rows())
 
 
-def _unreadable(name: str, file: LiveFile, error: BaseException) -> IntegrityFinding:
-    ranges = ", ".join(
-        f"{column} {least} to {greatest}"
-        for column, (least, greatest) in sorted(file.ranges.items())
-        if column in ("session_id", "run_id", "sequence_no", "leaf_index", "content_id") and least is not None
-    )
-    what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    held = f"It holds {file.rows} rows" + (f" ({ranges})." if ranges else ".")
-    return IntegrityFinding(Rule.UNREADABLE_FILE, f"{what[:200]} {held}", file=f"{name}/{file.path}")
-
-
 # Runs, heads and checkpoints
 
 
-def _rows(storage: Storage, name: str, report: VerificationReport) -> pl.DataFrame | None:
-    """All rows of a small table; ``None`` if a file of it cannot be read."""
-    frames: list[pl.DataFrame] = [tables.TABLES[name].empty()]
-    is_whole = True
-    for file in storage.store.live_files(name):
-        try:
-            frames += _batches(storage, name, file)
-        except _UNREADABLE as error:
-            is_whole = False
-            report.findings.append(_unreadable(name, file, error))
-    return pl.concat(frames) if is_whole else None
-
-
-def _check_run_rows(storage: Storage, seen: _Seen, report: VerificationReport) -> bool:
-    rows = _rows(storage, "runs", report)
+def _check_run_rows(storage: Storage, seen: Seen, report: VerificationReport) -> bool:
+    rows = all_rows(storage, "runs", report)
     if rows is None:
         return False
     report.runs = rows.height
@@ -255,12 +195,12 @@ def _check_run_rows(storage: Storage, seen: _Seen, report: VerificationReport) -
 
 
 def _check_heads(
-    storage: Storage, external: Sequence[Checkpoint], seen: _Seen, report: VerificationReport, *, readable: bool
+    storage: Storage, external: Sequence[Checkpoint], seen: Seen, report: VerificationReport, *, readable: bool
 ) -> None:
     for name in ("imports", "snapshots", "redactions"):
-        _rows(storage, name, report)  # nothing vouches for their rows, but their files can be read or not
-    kept = _rows(storage, "checkpoints", report)
-    runs = _rows(storage, "runs", VerificationReport())
+        all_rows(storage, name, report)  # nothing vouches for their rows, but their files can be read or not
+    kept = all_rows(storage, "checkpoints", report)
+    runs = all_rows(storage, "runs", VerificationReport())
     if not readable or kept is None or runs is None:
         return  # what cannot be read is missing from the trees, and its file was named
     messages = pl.concat(seen.light) if seen.light else tables.HISTORY.empty()
@@ -307,112 +247,6 @@ def _roots(leaves: pl.Series, sizes: Iterable[int]) -> Mapping[int, bytes]:
         tree.extend(hashes[tree.size : size])
         roots[size] = tree.root()
     return roots
-
-
-# Artifacts, erasures, journals, logs
-
-
-def _check_artifacts(storage: Storage, referenced: set[str], report: VerificationReport) -> None:
-    held: set[str] = set()
-    is_whole = True
-    for file in storage.store.live_files("artifacts"):
-        try:
-            for rows in _batches(storage, "artifacts", file):
-                for content_id, content in rows.select("content_id", "content").iter_rows():
-                    held.add(content_id)
-                    report.artifacts += 1
-                    if content is None or storage.layout.content_id(content) != content_id:
-                        report.findings.append(
-                            IntegrityFinding(
-                                Rule.ALTERED_ARTIFACT,
-                                f"The content of artifact {content_id} is not what its id says.",
-                                file=f"artifacts/{file.path}",
-                            )
-                        )
-        except _UNREADABLE as error:
-            is_whole = False
-            report.findings.append(_unreadable("artifacts", file, error))
-    for content_id in sorted(referenced - held) if is_whole else ():
-        detail = f"Artifact {content_id} is referred to, and is not there."
-        report.findings.append(IntegrityFinding(Rule.MISSING_ARTIFACT, detail))
-
-
-def _check_queries(storage: Storage, report: VerificationReport) -> None:
-    """Whether queries can read every file too: their engine reads footers more strictly than the reader above."""
-    named = {finding.file for finding in report.findings}
-    with duckdb.connect() as connection:
-        for name in tables.TABLES:
-            for file in storage.store.live_files(name):
-                if f"{name}/{file.path}" in named:
-                    continue
-                path = str(storage.store.fetch(name, file.path))
-                try:
-                    connection.execute(_EVERY_CELL, [path]).fetchall()
-                except (duckdb.Error, UnicodeDecodeError) as error:
-                    report.findings.append(_unreadable(name, file, error))
-
-
-def _check_erasures(storage: Storage, seen: _Seen, report: VerificationReport) -> None:
-    """Whether each erasure has a record that names what was erased, and each record was carried out."""
-    report.erased = len(seen.erased)
-    if report.messages == 0:
-        return
-    try:
-        explained = explained_erasures(storage)
-    except (errors.LedgerkitError, duckdb.Error, UnicodeDecodeError) as error:
-        report.findings.append(IntegrityFinding(Rule.UNEXPLAINED_ERASURE, f"Records cannot be read: {error}"))
-        return
-    for message_id, record in sorted(seen.erased.items()):
-        if message_id not in explained.get(record, ()):
-            report.findings.append(_unexplained(record, message_id=message_id))
-    for run_id, record in sorted(seen.erased_runs.items()):
-        if run_id not in explained.get(record, ()):
-            report.findings.append(_unexplained(record, run_id=run_id))
-    named = {message_id: record for record, ids in sorted(explained.items()) for message_id in ids}
-    for message_id in sorted(named.keys() & seen.unerased(named)):
-        detail = f"Its erasure is recorded ({named[message_id]}), and it still has content: erase it again."
-        report.findings.append(IntegrityFinding(Rule.INCOMPLETE_ERASURE, detail, message_id=message_id))
-
-
-def _unexplained(record: str, *, message_id: str | None = None, run_id: str | None = None) -> IntegrityFinding:
-    detail = f"Its content is marked as erased by {record}, which is no record of the run {ERASURES} that names it."
-    return IntegrityFinding(Rule.UNEXPLAINED_ERASURE, detail, message_id=message_id, run_id=run_id)
-
-
-def _check_journals(storage: Storage, report: VerificationReport) -> None:
-    kept = [path for path in storage.layout.journals.glob("*.journal*") if path.suffix in (".journal", ".damaged")]
-    for path in sorted(kept):  # what a crash left of a journal in the making belongs to nobody
-        name = f"journal/{path.name}"
-        try:
-            content = read_journal(path)
-        except FileNotFoundError:  # sealed in the meantime
-            continue
-        except (errors.JournalError, ValueError) as error:
-            report.findings.append(IntegrityFinding(Rule.DAMAGED_JOURNAL, str(error), file=name))
-            continue
-        if path.suffix == ".journal":
-            report.journaled += len(content.records)
-        for at, length in content.damaged:
-            report.findings.append(
-                IntegrityFinding(
-                    Rule.DAMAGED_JOURNAL,
-                    f"The record at byte {at} ({length} bytes) is damaged; those after it are whole.",
-                    session_id=content.header.session_id,
-                    run_id=content.header.run_id,
-                    file=name,
-                )
-            )
-
-
-def _check_log(storage: Storage, report: VerificationReport) -> None:
-    handle = storage.store.handle("history")
-    if handle.metadata().configuration.get("delta.appendOnly") != "true":
-        detail = "The history's append-only property was switched off."
-        report.findings.append(IntegrityFinding(Rule.NOT_APPEND_ONLY, detail))
-    for entry in handle.history():
-        if entry.get("operation") in ("RESTORE", "DELETE", "UPDATE", "MERGE", "SET TBLPROPERTIES", "OPTIMIZE"):
-            detail = f"Version {entry['version']} of the history is a {entry['operation']}: no work of this ledger."
-            report.findings.append(IntegrityFinding(Rule.NOT_APPEND_ONLY, detail))
 
 
 def _limits(report: VerificationReport, wanted: _Wanted) -> list[str]:
