@@ -32,6 +32,10 @@ PLAIN: Final = "plain.parquet"
 
 _START_MS: Final = 1_767_225_600_000
 _SECOND_PART_EVERY: Final = 32
+_CHECK_EVERY: Final = 16
+"""Of so many calls one runs the tests, about as in real runs."""
+_CHECK: Final = '{"command":"make test"}'
+_LOOK: Final = '{"command":"sed -n 1,80p src/shop.py"}'
 _WORDS: Final = tuple(
     f"{root}{end}" for root in ("file", "test", "error", "value", "run", "step") for end in "abcdefghij"
 )
@@ -43,7 +47,7 @@ _CYCLE: Final[tuple[dict[str, object], ...]] = (
     },
     {
         "kind": "TOOL_CALL_REQUEST", "trust_level": "MODEL_GENERATED", "part_type": "tool_call", "actor": "model",
-        "tool_name": "bash", "status": "REQUESTED", "data": '{"command":"make test"}',
+        "tool_name": "bash", "status": "REQUESTED",
     },
     {
         "kind": "TOOL_CALL_RESULT", "trust_level": "REPOSITORY_UNTRUSTED", "part_type": "tool_result", "actor": "bash",
@@ -89,6 +93,7 @@ def history(numbers: range, contents: Contents, draw: random.Random) -> pl.DataF
         **{name: [row.get(name) for row in cycle] for name in tables.HISTORY.names},
         **_keys(runs),
         "part_trust_level": [row["trust_level"] for row in cycle],
+        "data": [_data(n) for n, _ in rows],
         "visibility": ["MODEL_VISIBLE"] * len(rows),
         "part_visibility": ["MODEL_VISIBLE"] * len(rows),
         "content_type": ["text/plain"] * len(rows),
@@ -113,6 +118,13 @@ def history(numbers: range, contents: Contents, draw: random.Random) -> pl.DataF
         "output_tokens": [300 + n % 97 if used else None for (n, _), used in zip(rows, usage, strict=True)],
     }
     return tables.HISTORY.frame_of(columns)
+
+
+def _data(number: int) -> str | None:
+    call, place = divmod(number, len(_CYCLE))
+    if _CYCLE[place]["kind"] != "TOOL_CALL_REQUEST":
+        return None
+    return _LOOK if call % _CHECK_EVERY else _CHECK
 
 
 def runs(numbers: range) -> pl.DataFrame:

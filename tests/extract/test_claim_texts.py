@@ -152,6 +152,8 @@ CHANGES: Final[dict[str, list[str]]] = {
     "Some 3 files changed.": [],
     "Removed 3 files.": ["count files removed 3 | 3 files"],
     "I found 3 source files and 12 issues.": ["count source files 3 | 3 source files"],
+    "Files changed:\n- X `a.py`": [],
+    "2 file changed.": ["count files changed 2 | 2 file changed"],
 }
 DEEDS: Final[dict[str, list[str]]] = {
     "I ran `npm test` twice.": ["command ran $ npm test | ran `npm test`"],
@@ -243,6 +245,11 @@ REPAIRS: Final[dict[str, list[str]]] = {
         "baseline build failed | The build failure was already present on main."
     ],
     "I fixed the type of the field.": ["fixed something | I fixed the type of the field"],
+    "These failures are not new and are pre-existing.": [
+        "baseline any failed | These failures are not new and are pre-existing."
+    ],
+    "The bug is fixed, and I will test it.": ["fixed something | bug is fixed"],
+    "The error that can crash it is fixed.": ["fixed something | error that can crash it is fixed"],
 }
 
 

@@ -82,6 +82,7 @@ def _shown(one: Unit) -> str:
         ("~~~~\na\n~~~\nb\n~~~~ no\n~~~~~\nc", ["sentence <> c"]),
         ("```\nnever closed", []),
         ("> said\n<!-- hidden -->\n├── a.py\n└── b.py\nend", ["sentence <> end"]),
+        ("text\n    goes on", ["sentence <> text\n    goes on"]),
         ("    code\n\ntext\n    goes on", ["sentence <> text\n    goes on"]),
         ("\tcode\n\nSteps:\n\n    deep", ["sentence <> Steps:", "sentence <Steps:> deep"]),
         ("x" * 4_001 + "\nshort", ["sentence <> short"]),
@@ -156,6 +157,7 @@ def test_what_names_a_file_a_number_or_a_command() -> None:
         assert path_of(text) is None
     (unit,) = units('See src/a.py, b.py: and `c.py:12`. in b.py "d.py" x/`e` http://x.org/f.py')[:1]
     assert list(named_files(unit)) == [(24, 33, "c.py"), (4, 12, "src/a.py"), (14, 18, "b.py")]
+    assert list(named_files(units("See b.py.")[0])) == [(4, 8, "b.py")]
     assert paths_in(units("`a.py` a.py b.py a.py")[0]) == ["a.py", "b.py"]
     assert [number_of(text) for text in ("no", "Zero", "twelve", "1,000,000")] == [0, 0, 12, 1_000_000]
     assert [is_command(text) for text in ("npm run lint", "cargo test", "make", "x = 1")] == [True, True, False, False]
@@ -175,6 +177,7 @@ def test_what_names_a_file_a_number_or_a_command() -> None:
         ("Run it HERE", False),
         ("Run: it HERE", True),
         ("it HERE if so", False),
+        ("it is not HERE; so it is", False),
         ("it HERE. if so", True),
     ],
 )
@@ -194,6 +197,9 @@ def test_a_denial_or_another_actor_may_be_allowed() -> None:
     (inner,) = units("it not HERE")
     assert not is_said(inner, 3, 11)
     assert is_said(inner, 3, 11, is_denial_open=True)
+    (order,) = units("Run it HERE")
+    assert is_said(order, 0, 11)  # what is said begins with the order itself
+    assert not is_said(order, 1, 11)
     (soft,) = units("first it can be without HERE")
     assert is_said(soft, 0, 28)
 
@@ -223,8 +229,8 @@ def test_claims_of_parts_are_rows_in_the_order_of_the_messages() -> None:
         {"text": "All tests pass.", "kind": "RUN_SUMMARY"},
         {**call, "data": json.dumps({"command": "git commit -m 'Lint is clean.'"})},
         {**call, "data": json.dumps({"command": "git commit -m 'Lint is clean.'"}), "part_trust_level": "UNKNOWN"},
-        {**call, "data": "{}", "tool_name": "submit", "text": "All tests pass."},
-        {"text": "Nothing to see.", "tool_call_id": "x"},
+        {**call, "data": '{"message": "Tests pass."}', "tool_name": "submit", "text": "All tests pass."},
+        {"text": "Nothing to see.", "tool_call_id": "x", "tool_name": "submit", "data": '{"message": "Tests pass."}'},
         {"text": "I ran `npm test`.", "tool_call_id": "x"},
     )
     found = claims_frame(rows.reverse())
@@ -236,6 +242,7 @@ def test_claims_of_parts_are_rows_in_the_order_of_the_messages() -> None:
         ("m1", None, 0, 14, "All tests pass", "test"),
         ("m5", None, 0, 14, "All tests pass", "test"),
         ("m6", "c", 0, 13, "Lint is clean", "lint"),
+        ("m8", "c", 0, 10, "Tests pass", "test"),
         ("m10", None, 2, 16, "ran `npm test`", "ran"),
     ]
     row = found.row(0, named=True)
@@ -245,6 +252,18 @@ def test_claims_of_parts_are_rows_in_the_order_of_the_messages() -> None:
         ("files", "positive", "unsaid", [], ["a.py"], []),
     ]
     assert found["commands"][-1].to_list() == ["npm test"]
+
+
+def test_claims_are_sorted_by_message_and_place() -> None:
+    text = "I changed 3 files; the failing tests were pre-existing."
+    places = [
+        (session, run, number, index) for session in "st" for run in "qr" for number in (1, 10) for index in (0, 2)
+    ]
+    names = ("session_id", "run_id", "sequence_no", "part_index")
+    rows = parts(*({**dict(zip(names, place, strict=True)), "text": text} for place in places))
+    expected = [(*place, subject) for place in places for subject in ("test", "files changed")]
+    assert claims_frame(rows.reverse()).select(*names, "subject").rows() == expected
+    assert claims_frame(rows.sample(fraction=1, shuffle=True, seed=1)).equals(claims_frame(rows))
 
 
 def test_without_the_columns_of_calls_only_texts_are_read() -> None:

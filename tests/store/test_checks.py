@@ -96,6 +96,35 @@ def test_the_place_of_an_erased_record_may_stay_and_nothing_else(record: str | N
     assert (LEFT in list(check_messages(with_message_leaves(rows, Heads(0, {}), counted)))) is is_left
 
 
+def test_a_message_is_erased_whole_whatever_messages_with_its_id_are() -> None:
+    other: list[dict[str, Any]] = [
+        {"session_id": "t"},
+        {"run_id": "b"},
+        {"revision": 1},
+        {"sequence_no": 1},
+        {"message_id": "n"},
+    ]
+    rows = [part("a", 0, erased="m", content_commit=bytes(32)), *(part("a", 0, **one) for one in other)]
+    sealed = with_message_leaves(tables.HISTORY.frame(rows), Heads(0, {}), counted)
+    assert list(check_messages(sealed)) == []
+    half = [part("a", 1, 0, text="kept"), part("a", 1, 1, erased="m")]
+    assert list(check_messages(with_message_leaves(tables.HISTORY.frame(half), Heads(0, {}), counted))) == [LEFT]
+
+
+def test_findings_stand_in_the_order_of_the_messages() -> None:
+    rows = [part("a", number, index, text="x") for number in range(40) for index in range(2)]
+    sealed = with_message_leaves(tables.HISTORY.frame(rows), Heads(0, {}), counted)
+    ids = [f"a-{number}" for number in range(40)]
+    marked = list(check_messages(changed(sealed, part_of(1), erased="m")))
+    assert [one.message_id for one in marked] == ids
+    skipped = [one for one in check_messages(changed(sealed, part_of(1), part_index=2)) if one.rule == "missing_part"]
+    assert [one.message_id for one in skipped] == ids
+
+
+def part_of(index: int) -> pl.Expr:
+    return pl.col("part_index") == index
+
+
 def test_runs_that_were_changed_are_found_by_their_hashes(runs: pl.DataFrame) -> None:
     bare = found(Rule.MISSING_PROOF, "The row of runs has no hashes.", "b")
     other = found(Rule.ALTERED_RUN, "The facts of the run are not what was committed to.", "b")

@@ -9,14 +9,16 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 
+import polars as pl
 import pytest
 
 from ledgerkit import IntegrityError, tables
+from ledgerkit.store.integrity.canonical import canonical_row
 from ledgerkit.store.integrity.checkpoints import Checkpoint
 from ledgerkit.store.integrity.leaves import Heads, with_message_leaves, with_run_leaves
 from ledgerkit.store.integrity.proofs import InclusionProof
 from ledgerkit.store.integrity.tree import consistency_proof, inclusion_proof, root_of, verify_consistency
-from ledgerkit.tables import Role
+from ledgerkit.tables import Column, Role
 from tests.store.rows import canonical, counted, expected_leaf, facts, part, parts
 
 PROOFS: Final = ("leaf_index", "leaf_hash", "prev_hash", "salt", "content_commit")
@@ -43,6 +45,17 @@ def test_a_revision_of_a_run_has_a_chain_of_its_own() -> None:
     heads = Heads(0, {("s", "a", 1): HEAD})
     found = with_message_leaves(tables.HISTORY.frame(rows), heads, counted)
     assert found["prev_hash"].to_list() == [bytes(32), HEAD, bytes(32)]
+    for place, (row, before) in enumerate(zip(rows, found["prev_hash"], strict=True)):  # none of them has a content
+        hashes = expected_leaf([row], counted(48)[16 * place : 16 * place + 16], before)
+        assert found.row(place, named=True)["leaf_hash"] == hashes[1]
+
+
+def test_every_type_has_a_form_that_any_language_writes() -> None:
+    one = {"b": b"\x00\xab", "n": -3, "t": "é", "l": ["a", "éé", ""], "d": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)}
+    types = {"b": tables.BYTES, "n": tables.INT, "t": tables.TEXT, "l": tables.TEXTS, "d": tables.TIME}
+    columns = [Column(name, kind, "") for name, kind in types.items()]
+    form = "b=4:00ab,d=7:1000000,l=14:1:a,4:éé,0:,,n=2:-3,t=2:é,"
+    assert pl.DataFrame([one], types).select(canonical_row(columns)).item() == form
 
 
 def test_erased_content_keeps_its_commitment_and_has_no_salt() -> None:
@@ -86,6 +99,8 @@ TEXT: Final = (
     f"ledgerkit/1\n7\n{base64.b64encode(HEAD).decode()}\nruns 3 {base64.b64encode(bytes(32)).decode()}\n"
     f"time 2026-01-02T03:04:00+00:00\nprevious {'ab' * 32}\n"
 )
+EMPTY: Final = "==" + "A" * 40 + "=="
+"""As long as a root, and 30 bytes for a reader that skips what is no base64."""
 
 
 @pytest.mark.parametrize("one", [CHECKPOINT, replace(CHECKPOINT, previous=None)], ids=["a later one", "the first"])
@@ -104,9 +119,22 @@ def test_a_checkpoint_is_read_back_from_its_text(one: Checkpoint) -> None:
         ("x\n" + TEXT, "This is no checkpoint: six lines"),
         (TEXT.replace("time 2026", "time x2026"), "This checkpoint is damaged: Invalid isoformat string:"),
         (TEXT.replace("AAEC", "AA=C", 1), "This checkpoint is damaged: "),
-        (TEXT.replace("runs 3 AAAA", "runs 3 =AAA"), "This checkpoint is damaged: "),
+        (TEXT.replace(TEXT.split("\n")[2], EMPTY), "This checkpoint is damaged: "),
+        (TEXT.replace("A" * 43 + "=", EMPTY), "This checkpoint is damaged: "),
+        (TEXT.rstrip("\n") + "X", "This is no checkpoint: six lines"),
+        (TEXT + " ", "This is no checkpoint: six lines"),
     ],
-    ids=["nothing", "a line more", "a line before", "a time", "a root", "a root of runs"],
+    ids=[
+        "nothing",
+        "a line more",
+        "a line before",
+        "a time",
+        "a root",
+        "a short root",
+        "of runs",
+        "a letter",
+        "a blank",
+    ],
 )
 def test_what_is_no_checkpoint_is_refused(text: str, message: str) -> None:
     with pytest.raises(IntegrityError) as raised:
