@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ledgerkit.cost import price_calls
 from ledgerkit.cost.attribution import (
     CALL_LABELS,
     LABELS,
@@ -24,7 +25,7 @@ from ledgerkit.cost.attribution import (
 )
 from ledgerkit.errors import UnknownNameError
 from tests.attribution import brute
-from tests.attribution.made import drawn
+from tests.attribution.made import BOOK, SCHEMA, drawn
 
 _PICO = 10**12
 Labels = tuple[object, ...]
@@ -208,3 +209,33 @@ def test_frames_of_other_runs_leave_their_calls_without_a_context() -> None:
     assert set(found.lines["line"]) <= {"no_context", "hidden_output", "fee"}
     assert int(found.lines["cost_pico"].sum()) == found.total_pico
     assert by_step(found, found.projection.placements["section"])["label"].is_null().all()
+
+
+NEEDED = [
+    "session_id",
+    "run_id",
+    "call_id",
+    "step",
+    "input_tokens",
+    "output_tokens",
+    "cost",
+    "cost_input",
+    "cost_output",
+]
+
+
+def test_only_the_needed_columns_are_needed() -> None:
+    frames, calls, written = drawn(8, 4, exact=True)
+    usage = [name for name in calls.columns if name in SCHEMA]
+    plain = {name: None for name in usage if name.startswith("cache_") or name == "reasoning_tokens"}
+    whole = price_calls(calls.select(usage).with_columns(**plain), BOOK)
+    found = attribute_calls(frames, whole, written)
+    for other in (whole.select(NEEDED), whole.with_columns(cost_request=None, cost_cache_read=None, is_opaque=None)):
+        same = attribute_calls(frames, other, written)
+        assert same.total_pico == found.total_pico > 0
+        assert same.parts().equals(found.parts())
+        assert same.lines.equals(found.lines)
+    assert not {"first", "steps"} & set(found.calls.columns)
+    for name in NEEDED:
+        with pytest.raises(UnknownNameError, match=rf"^No column '{name}'\."):
+            attribute_calls(frames, whole.drop(name), written)

@@ -57,10 +57,41 @@ def test_calls_of_one_moment_stand_by_step_and_call(calls: Calls) -> None:
     assert found["cost"].to_list() == dollars("0.001509", "0.001506", "0.001503")
 
 
+def test_calls_of_one_moment_stand_by_session_and_run(calls: Calls) -> None:
+    places = [("s2", "a"), ("s1", "c"), ("s1", "b")]
+    frame = calls(*({"session_id": session, "run_id": run} for session, run in places))
+    assert burn_down(price_calls(frame), "1").select("session_id", "run_id").rows() == sorted(places)
+
+
 @pytest.mark.parametrize("name", ["price_status", "cost"])
 def test_calls_that_were_not_priced_have_no_budget(calls: Calls, name: str) -> None:
     with pytest.raises(UnknownNameError, match=rf"^No column '{name}'\."):
         burn_down(price_calls(calls({})).drop(name), 1)
+
+
+# Another model
+
+
+def test_calls_are_priced_as_if_another_model_had_answered(calls: Calls) -> None:
+    special = [
+        {"service_tier": "batch", "provider": "anthropic", "cache_read_tokens": 500}, {"model": "<synthetic>"},
+        {"model": None}, {"billed": False}, {"billed": None, "model": "x-1"}, {"input_tokens": None},
+    ]  # fmt: skip
+    found = price_calls(calls(*special), priced_as="claude-haiku-4-5")
+    assert found["price_status"].to_list() == ["priced", "not_billed", "priced", "not_billed", "priced", "no_usage"]
+    assert found["cost"].to_list() == dollars("0.00105", "0", "0.0015", "0", "0.0015", None)
+    assert found["price_rule"].drop_nulls().unique().to_list() == ["standard"]
+    kept = ["model", "service_tier", "provider", "billed", "input_tokens"]
+    assert found.select(kept).equals(calls(*special).select(kept))
+    assert price_calls(calls({}), priced_as="openai/gpt-5")["price_provider"].to_list() == ["openai"]
+    assert price_calls(calls(), priced_as="gpt-5").height == 0
+
+
+def test_a_model_that_no_list_holds_is_no_other_model(calls: Calls) -> None:
+    with pytest.raises(UnknownNameError) as raised:
+        price_calls(calls({}), priced_as="x-1")
+    assert str(raised.value) == "No price list holds a model 'x-1'. Name one, or give a price file."
+    assert raised.value.name == "x-1"
 
 
 # Reported costs

@@ -92,6 +92,7 @@ UNSAID: Final = "prefix changed or evicted: the log does not say by what"
         (KEPT, {"cache_write_1h_tokens": 1, "cache_write_5m_tokens": 1}, 9_000, "0.045", UNSAID),
         (KEPT | {"cache_read_tokens": 500}, {}, 9_500, "0.019", UNSAID),
         (KEPT | {"cache_write_1h_tokens": 500}, {}, 9_500, "0.019", UNSAID),
+        ({"cache_read_tokens": 1}, {}, 10_000, "0.02", UNSAID),
         ({"cache_read_tokens": 2_000}, {}, 10_000, "0.02", UNSAID),
         (KEPT, {"input_tokens": 5_000}, 5_000, "0.01", UNSAID),
         (KEPT, {"cache_read_tokens": 9_000 - 1_024}, 1_024, "0.002048", UNSAID),
@@ -219,6 +220,14 @@ def test_a_call_and_its_results_are_one_unit() -> None:
     assert found.select("run_id", "tool_call_id", "request", "is_failed").rows() == [
         ("q", "c", None, False), ("r", "c", "m0", True), ("r", "late", None, False),
     ]  # fmt: skip
+
+
+def test_of_results_of_one_length_the_first_part_is_told() -> None:
+    parts = made(
+        {"tool_call_id": "c", "part_index": 1, "content_id": "second"},
+        {"tool_call_id": "c", "part_index": 0, "content_id": "first"},
+    ).with_columns(sequence_no=pl.lit(4, pl.Int64), message_id=pl.lit("m"))
+    assert units(parts).select("content_id", "result", "sequence_no").rows() == [("first", "m", 4)]
 
 
 def test_what_was_read_before_is_read_again() -> None:

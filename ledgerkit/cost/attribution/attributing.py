@@ -18,7 +18,9 @@ from ledgerkit.strategies import AsRecorded, Projection, RunFrames, project
 from ledgerkit.strategies.grid import Ints, ints, tokens_by_step
 from ledgerkit.strategies.standing import Standing
 
-_NEEDED: Final = ("session_id", "run_id", "call_id", "step", "input_tokens", "cost", "cost_input", "cost_output")
+_NEEDED: Final = (
+    "session_id", "run_id", "call_id", "step", "input_tokens", "output_tokens", "cost", "cost_input", "cost_output",
+)  # fmt: skip
 _RUN: Final = ["session_id", "run_id"]
 _PER_NANO: Final = 1_000
 
