@@ -136,7 +136,8 @@ def difference(folder: Path, name: str) -> tuple[str, str]:
 def is_alike(module: str, before: str, after: str, alike: Mapping[str, Mapping[str, str]]) -> bool:
     """Whether a change is one of those that change no answer: a text goes (``- text``) or comes (``+ text``) by it."""
     texts = [text for where, reasons in alike.items() if module.startswith(where) for text in reasons]
-    gone, new = ((text[2:] for text in texts if text.startswith(sign)) for sign in "-+")
+    gone = [text[2:] for text in texts if text.startswith("-")]
+    new = [text[2:] for text in texts if text.startswith("+")]
     return any(text in before and text not in after for text in gone) or any(
         text in after and text not in before for text in new
     )
