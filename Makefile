@@ -15,7 +15,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test long slow browser browser-deps fuzz coverage lint format types notebooks mutation bench docs smoke lock clean
+.PHONY: help setup demo lab test long slow browser browser-deps fuzz coverage lint format types notebooks mutation bench docs smoke pythons lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -94,7 +94,10 @@ docs: setup ## Write the pages made from code again, and run the examples in all
 	@set -e; for script in $(PAGE_SCRIPTS); do echo "$$script"; $(BIN)/python "$$script"; done
 	LEDGERKIT_REDACTION_KEY=public $(BIN)/pytest -q --doctest-glob='*.md' --ignore docs/reference docs || test $$? -eq 5 # 5: no page holds an example
 
-smoke: setup ## Install the built wheel with its runtime dependencies only, and use it, with every supported Python there is
+smoke: setup ## Install the built wheel with its runtime dependencies only, and use it
+	sh scripts/smoke.sh "$(PYTHON)"
+
+pythons: setup ## The same with every supported Python that this machine has
 	@set -e; for python in $$(sh scripts/pythons.sh "$(PYTHON)"); do sh scripts/smoke.sh "$$python"; done
 
 lock: setup ## Resolve requirements/*.txt again, with hashes, for every supported Python and platform
