@@ -40,7 +40,7 @@ def run(words: list[str], folder: Path) -> str:
     """What a command prints, in a folder where the example runs were imported.
 
     Raises:
-        SystemExit: If the command fails.
+        SystemExit: If the command fails, or prints nothing.
     """
     environment = {
         **os.environ, "COLUMNS": "160", "NO_COLOR": "1", "LEDGERKIT_LEDGER": "demo/demo.ledger",
@@ -48,7 +48,7 @@ def run(words: list[str], folder: Path) -> str:
     }  # fmt: skip
     command = [str(Path(sys.executable).parent / words[0]), *words[1:]]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1) or "Traceback" in done.stderr:
+    if done.returncode not in (0, 1) or not done.stdout.strip():  # 1: an answer that is bad news
         sys.exit(f"{shlex.join(words)} ended with {done.returncode}:\n{done.stderr}")
     return done.stdout
 

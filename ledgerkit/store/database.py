@@ -96,7 +96,6 @@ class Database:
         self.refresh()
         try:
             refuse_writes(self._connection, sql)
-            self._define(sql)
             return _with_plain_integers(self._run(sql, parameters, self.refresh))
         except duckdb.Error as error:
             raise self._explained(error) from error
@@ -106,7 +105,6 @@ class Database:
     def frame(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """Runs one of ledgerkit's own queries (they may use the internal views)."""
         self.refresh()
-        self._define(sql)
         return self._run(sql, parameters, self.refresh)
 
     def kept(self, sql: str) -> pl.DataFrame:
@@ -165,7 +163,7 @@ class Database:
     def sealed(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
         """The same over the ``sealed_`` views only: what is committed, without what stands in journals."""
         self._refresh_sealed()
-        return self._run(sql, parameters, self._refresh_sealed)
+        return self._run(sql, parameters, self._refresh_sealed, is_of_views=False)
 
     @property
     def mutex(self) -> AbstractContextManager[object]:
@@ -183,10 +181,17 @@ class Database:
         return self._derived
 
     def _run(
-        self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None, refresh: Callable[[], None]
+        self,
+        sql: str,
+        parameters: Sequence[object] | Mapping[str, object] | None,
+        refresh: Callable[[], None],
+        *,
+        is_of_views: bool = True,
     ) -> pl.DataFrame:
         for attempt in range(_ATTEMPTS):
             try:
+                if is_of_views:
+                    self._define(sql)
                 return _utc(self._connection.cursor().sql(sql, params=parameters).pl())
             except duckdb.CatalogException as error:
                 if (name := self._derived.missing(error)) is None or attempt == _ATTEMPTS - 1:

@@ -27,7 +27,7 @@ class PublicViews:
     """Which of the documented views a connection has."""
 
     def __init__(self) -> None:
-        self._missing = dict.fromkeys(views.PUBLIC_VIEWS)
+        self._missing = tuple(views.PUBLIC_VIEWS)  # replaced, never changed: other threads may be going through it
 
     def wanted(self, sql: str) -> list[str]:
         """The views that a query may need and that are not defined, each behind those that it reads."""
@@ -46,5 +46,5 @@ class PublicViews:
 
     def note(self, names: Iterable[str]) -> None:
         """Notes that they are there, once that is committed."""
-        for name in names:
-            self._missing.pop(name, None)
+        there = set(names)
+        self._missing = tuple(name for name in self._missing if name not in there)

@@ -133,8 +133,10 @@ def test_agentdojo() -> None:
         name = f"{' '.join(template.split())[:40]} ({number})"
         shares |= recall([(name, text) for text in filled(template, goals)])
     told("AgentDojo, by template", shares)
-    known = [share for name, share in shares.items() if not name.startswith("TODO")]
-    assert min(known) > 0.9
+    missed = [name for name, share in shares.items() if share <= 0.9]
+    assert len(shares) >= 11
+    # One of the templates has for its text a note of its authors, that it is to be written: nothing in it commands.
+    assert [name.partition(":")[0].partition(" ")[0] for name in missed] in ([], ["TODO"]), missed
 
 
 def test_garak() -> None:

@@ -81,4 +81,5 @@ def test_looking_up_a_session_reads_the_rows_of_one_file(built: tuple[Path, Path
 def test_looking_for_what_is_not_there_reads_nothing(built: tuple[Path, Path]) -> None:
     with lk.open(built[1]) as ledger:
         scans = row_groups(ledger, "parts", "session_id = '6f0c0000-0000-4000-8000-000000000000'")
+    assert scans
     assert all(read == 0 for read, _ in scans), scans

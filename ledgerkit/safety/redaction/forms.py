@@ -28,17 +28,24 @@ def written_forms(value: str, kind: str) -> dict[str, str]:
 
     Example:
         >>> sorted(set(written_forms('p"s&w0rd!-again', "password").values()))
-        ['base64', 'html', 'json', 'raw', 'url']
+        ['base64', 'html', 'json', 'python', 'raw', 'url']
     """
     if len(value) < SHORTEST:
         return {}
     if kind == "private-key":
         return dict.fromkeys([*_key_lines(value), value], "raw")
     forms: dict[str, str] = {}
-    for name, text in _forms(value):
-        if len(text) >= SHORTEST:
-            forms.setdefault(text, name)
+    for spelling in _spellings(value):
+        for name, text in _forms(spelling):
+            if len(text) >= SHORTEST:
+                forms.setdefault(text, name)
     return forms
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """A value, and what it is if backslashes of its own were taken for escapes of its surroundings."""
+    escaped = json.dumps(value, ensure_ascii=False)[1:-1]
+    yield from dict.fromkeys((value, escaped, escaped.replace("/", "\\/")))
 
 
 def _forms(value: str) -> Iterator[tuple[str, str]]:
