@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ledgerkit.safety.redaction import SecretRedactor
     from ledgerkit.strategies import RunFrames, Strategy
 
-_APPROVED: Final = "approved"
 _KEPT_RUNS: Final = 4
 _KEPT_STEPS: Final = 4
 T = TypeVar("T")
@@ -165,7 +164,9 @@ class LedgerProjections:
             contents.select(*_SAID),
             permissions=_of_last_steps(
                 lambda step: _permissions(
-                    contents.filter(pl.col("visible_from") <= step), at if isinstance(at, datetime) else None
+                    contents.filter(pl.col("visible_from") <= step),
+                    (session_id, run_id),
+                    at if isinstance(at, datetime) else None,
                 )
             ),
             memory=_of_last_steps(lambda step: _memory(record(), step)),
@@ -183,24 +184,6 @@ def _of_last_steps(made: Callable[[int], T]) -> Callable[[int], T]:
     return lru_cache(_KEPT_STEPS)(made)
 
 
-def _recorded_profile(parts: pl.DataFrame) -> PermissionProfile | None:
-    """The last permission profile that the ledger holds of the run; ``None`` if there is none."""
-    from ledgerkit.protocol.contracts import PermissionProfile
-    from ledgerkit.protocol.refusals import parse
-
-    said = parts.filter(
-        pl.col("kind").is_in(["ORG_POLICY", "SYSTEM_INSTRUCTION"]),
-        pl.col("part_trust_level").is_in(["ORG_TRUSTED", "PLATFORM_TRUSTED"]),
-        pl.col("data").str.contains('"allowed_tools"', literal=True),
-    )
-    for data in reversed(said["data"].to_list()):
-        try:
-            return parse(PermissionProfile, data)
-        except ProtocolError:
-            continue
-    return None
-
-
 def _recorded_setup(text: str) -> ContextSetup | None:
     """A set-up from the data of a part; ``None`` if it is none."""
     from ledgerkit.projection.recorded import NOTE, ContextSetup
@@ -214,34 +197,15 @@ def _recorded_setup(text: str) -> ContextSetup | None:
         return None
 
 
-def _approved_tools(parts: pl.DataFrame, at: datetime | None) -> frozenset[str]:
-    """Tools for a call of which an approval is in force."""
-    from ledgerkit.protocol.contracts import ApprovalDecision, ApprovalRequest
-    from ledgerkit.protocol.refusals import parse
+def _permissions(
+    parts: pl.DataFrame, run: tuple[str, str], at: datetime | None
+) -> tuple[PermissionProfile | None, frozenset[str]]:
+    """What the parts of a run state of its permissions: the last profile, and tools that were approved."""
+    from ledgerkit.safety.permissions.recorded import Limits, approved_tools, stated_limits
 
-    asked, decided = dict[str, str](), list[ApprovalDecision]()
-    rows = parts.filter(pl.col("kind").is_in(["APPROVAL_REQUEST", "APPROVAL_DECISION"]), pl.col("data").is_not_null())
-    tools = dict(parts.filter(pl.col("tool_name").is_not_null()).select("tool_call_id", "tool_name").iter_rows())
-    for row in rows.select("kind", "data", "part_trust_level").iter_rows(named=True):
-        try:
-            if row["kind"] == "APPROVAL_REQUEST":
-                request = parse(ApprovalRequest, row["data"])
-                asked[request.request_id] = request.tool_call_id or ""
-            elif row["part_trust_level"] in ("USER_TRUSTED", "ORG_TRUSTED", "PLATFORM_TRUSTED"):
-                decided.append(parse(ApprovalDecision, row["data"]))
-        except ProtocolError:
-            continue
-    in_force = {one.request_id: one for one in decided}
-    names = [
-        tools.get(asked.get(request, ""))
-        for request, one in in_force.items()
-        if one.outcome.value == _APPROVED and (one.expires_at is None or (at is not None and at < one.expires_at))
-    ]
-    return frozenset(name for name in names if name)
-
-
-def _permissions(parts: pl.DataFrame, at: datetime | None) -> tuple[PermissionProfile | None, frozenset[str]]:
-    return _recorded_profile(parts), _approved_tools(parts, at)
+    limits = stated_limits(parts).get(run, Limits())
+    profile = None if limits.profile is None else limits.profile[0]
+    return profile, approved_tools(parts, limits.approvals, at)
 
 
 def _memory(record: RunRecord, step: int) -> WorkingMemory:

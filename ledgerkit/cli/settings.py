@@ -8,7 +8,6 @@ signs in somebody's name must be asked for: on the command line, in the environm
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import Any, Final, cast
 
 from ledgerkit.cli.failing import LedgerkitFailure
 from ledgerkit.cli.nearest import nearest
+from ledgerkit.errors import ConfigurationError
+from ledgerkit.tomlfiles import read_toml
 
 FILE_NAME: Final = "ledgerkit.toml"
 _MAX_BYTES: Final = 100_000
@@ -158,11 +159,9 @@ def find_file(folder: Path) -> Path | None:
 
 def _from_file(file: Path, *, is_found: bool) -> dict[str, Any]:
     try:
-        if file.stat().st_size > _MAX_BYTES:
-            raise LedgerkitFailure(f"{file}: larger than {_MAX_BYTES:,} bytes. That is no file of settings.")
-        document = tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError, RecursionError) as error:
-        raise LedgerkitFailure(f"{file}: cannot be read as TOML: {error}") from error
+        document = read_toml(file, "settings", most_bytes=_MAX_BYTES).data
+    except ConfigurationError as error:
+        raise LedgerkitFailure(str(error)) from error
     values: dict[str, Any] = {}
     for key, value in _flat(document):
         setting = SETTINGS.get(key)
@@ -178,7 +177,7 @@ def _from_file(file: Path, *, is_found: bool) -> dict[str, Any]:
     return values
 
 
-def _flat(document: dict[str, Any]) -> list[tuple[str, Any]]:
+def _flat(document: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Keys and values, those of a table as ``table.name``."""
     found: list[tuple[str, Any]] = []
     for key, value in document.items():

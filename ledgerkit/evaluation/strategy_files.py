@@ -5,14 +5,14 @@ One rule: nothing in the file is run. A strategy is a text that ``parse_strategy
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 from ledgerkit.errors import ConfigurationError, LedgerkitError
 from ledgerkit.evaluation.schema import METRICS
 from ledgerkit.strategies import Strategy, parse_strategy
+from ledgerkit.tomlfiles import TomlFile, read_toml
 
 _KEYS: Final = ("strategies", "budget", "metrics", "control_seeds")
 
@@ -50,50 +50,27 @@ def read_strategy_file(path: str | Path) -> StrategyFile:
     Raises:
         ConfigurationError: If the file is missing or is no such file; the message says what is wrong where.
     """
-    place = Path(path)
-    try:
-        data = tomllib.loads(place.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{place}: {error}. Give a TOML file with a table [strategies].") from error
-    if unknown := sorted(set(data) - set(_KEYS)):
-        raise ConfigurationError(f"{place}: no setting is called {unknown[0]!r}; there are {', '.join(_KEYS)}.")
-    named = data.get("strategies")
-    if not isinstance(named, dict) or not named:
-        raise ConfigurationError(f'{place}: it has no table [strategies] with lines such as all = "FullHistory".')
-    strategies = {name: _strategy(place, name, text) for name, text in cast("dict[str, Any]", named).items()}
+    file = read_toml(path, "a table [strategies]")
+    data = file.data
+    file.only("setting", data, _KEYS)
+    named = file.table(data.get("strategies"), 'it has no table [strategies] with lines such as all = "FullHistory"')
+    seeds = file.listed("control_seeds", data.get("control_seeds", [0]), "[0, 1]")
     return StrategyFile(
-        strategies,
-        _whole(place, "budget", data["budget"]) if "budget" in data else None,
-        _metrics(place, data["metrics"]) if "metrics" in data else None,
-        tuple(_whole(place, "control_seeds", seed) for seed in _list(place, "control_seeds", data["control_seeds"]))
-        if "control_seeds" in data
-        else (0,),
+        {name: _strategy(file, name, text) for name, text in named.items()},
+        file.whole("budget", data["budget"], 0) if "budget" in data else None,
+        _metrics(file, data["metrics"]) if "metrics" in data else None,
+        tuple(file.whole("control_seeds", seed, 0) for seed in seeds),
     )
 
 
-def _strategy(place: Path, name: str, text: object) -> Strategy:
+def _strategy(file: TomlFile, name: str, text: object) -> Strategy:
     if not isinstance(text, str):
-        raise ConfigurationError(f'{place}: strategies.{name} is no text. Write it as {name} = "TokenWindow(60000)".')
+        raise file.wrong(f'strategies.{name} is no text. Write it as {name} = "TokenWindow(60000)"')
     try:
         return parse_strategy(text)
     except LedgerkitError as error:
-        raise ConfigurationError(f"{place}: strategies.{name}: {error}") from error
+        raise ConfigurationError(f"{file.place}: strategies.{name}: {error}") from error
 
 
-def _list(place: Path, name: str, value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise ConfigurationError(f"{place}: {name} is a list, not {value!r}.")
-    return cast("list[object]", value)
-
-
-def _whole(place: Path, name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ConfigurationError(f"{place}: {name} is a whole number from 0, not {value!r}.")
-    return value
-
-
-def _metrics(place: Path, value: object) -> tuple[str, ...]:
-    names = _list(place, "metrics", value)
-    if unknown := [name for name in names if name not in METRICS]:
-        raise ConfigurationError(f"{place}: no metric is called {unknown[0]!r}; there are {', '.join(METRICS)}.")
-    return tuple(str(name) for name in names)
+def _metrics(file: TomlFile, value: object) -> tuple[str, ...]:
+    return tuple(file.one_of("metrics", name, METRICS) for name in file.listed("metrics", value, '["cost"]'))

@@ -115,7 +115,7 @@ def test_a_found_file_may_name_no_ledger_outside_its_folder(place: str, tmp_path
         ("limit = -1", "must be 0 or more"),
         ("quiet = 1", "must be true or false"),
         ("[fleet]\nby = 'weak'", "Did you mean 'week'"),
-        ("ledger = [", "cannot be read as TOML"),
+        ("ledger = [", "Give a TOML file with settings"),
         ("plugins = ['evil.py']", "no setting 'plugins'"),
         ("[compare]\nallow = 'all'", "no setting 'compare.allow'"),
         ("[judge]\nurl = 'http://127.0.0.1'", "no setting 'judge.url'"),

@@ -158,7 +158,7 @@ def test_a_strategy_file_names_strategies_and_budgets(tmp_path: Path) -> None:
     [("x = 1", "no setting is called 'x'"), ("budget = 1", "no table"), ("[strategies]\na = 1", "a is no text"),
      ('[strategies]\na = "__import__(\'os\')"', "strategies.a"),
      ('budget = "1"\n[strategies]\na="FullHistory"', "whole"),
-     ("[strategies", "TOML"), ('metrics = ["x"]\n[strategies]\na="FullHistory"', "no metric")],
+     ("[strategies", "TOML"), ('metrics = ["x"]\n[strategies]\na="FullHistory"', "metrics is one of tokens, ")],
 )  # fmt: skip
 def test_a_bad_strategy_file_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "s.toml"

@@ -18,6 +18,7 @@ from ledgerkit.judges.rules.rubrics import RULES
 from ledgerkit.judges.rules.ruled import FAILURES, Ruled, failures, states
 from ledgerkit.memory.evidence.calls import references
 from ledgerkit.protocol.references import EvidenceRef
+from ledgerkit.safety.permissions.recorded import stated_limits
 
 _SHOWN: Final = 5
 """Failures of one criterion that its sentence tells; evidence is given of all of them, up to ``_CITED``."""
@@ -112,7 +113,7 @@ class RuleJudge:
         return next(iter(self.assess_many(case.material, [case.subject])))
 
     def _ruled(self, material: Material, names: Collection[str]) -> dict[str, Ruled]:
-        stated = limits.stated_limits(material.parts)
+        stated = stated_limits(material.parts)
         budget = cast("float | None", self.rubric.settings.get("cost_usd"))
         most = cast("int", self.rubric.settings.get("identical_failures", 2))
         rules = {

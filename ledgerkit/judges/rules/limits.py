@@ -9,97 +9,32 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import polars as pl
 
-from ledgerkit.errors import ProtocolError
 from ledgerkit.extract.paths import normalise_path
 from ledgerkit.judges.judgement import Outcome
 from ledgerkit.judges.material import EXECUTED, RUN, Material
 from ledgerkit.judges.rules.ruled import FAILURES, Ruled, failures, states
-from ledgerkit.protocol.contracts import ApprovalDecision, PermissionProfile, RiskClass, TaskContract
-from ledgerkit.protocol.model import Model
-from ledgerkit.protocol.refusals import parse
+from ledgerkit.protocol.contracts import RiskClass, TaskContract
 from ledgerkit.protocol.vocabulary import TrustLevel
 from ledgerkit.safety.permissions import (
-    LabelledApproval,
     PermissionEffect,
     PermissionRule,
     ProposedCall,
     check_permission,
 )
 from ledgerkit.safety.permissions.profiles import matches_path
+from ledgerkit.safety.permissions.recorded import Limits
 from ledgerkit.safety.taint.touched import CallNeeds, needs_of_many
 
-_STATED: Final = (TrustLevel.PLATFORM_TRUSTED.value, TrustLevel.ORG_TRUSTED.value, TrustLevel.USER_TRUSTED.value)
 _ASKED: Final = frozenset({PermissionRule.TOOL_NEEDS_APPROVAL})
 _PATTERN: Final = re.compile(r"[^\s,;]*[./*][^\s,;]*|[\w-]+")
 _ELSEWHERE: Final = re.compile(r"^(?:/private)?/tmp/|^/var/folders/|^/dev/")
 _BY_PRODUCT: Final = re.compile(r"\.(?:log|out|tmp|pid)$", re.IGNORECASE)
 """What a command leaves behind; no part of the work."""
-_M = TypeVar("_M", bound=Model)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What is stated of one run.
-
-    Attributes:
-        contract: Its task contract, the last one stated, and where.
-        profile: Its permission profile, the last one stated, and where.
-        approvals: Decisions of people.
-    """
-
-    contract: tuple[TaskContract, str] | None = None
-    profile: tuple[PermissionProfile, str] | None = None
-    approvals: tuple[LabelledApproval, ...] = field(default=())
-
-
-def stated_limits(parts: pl.DataFrame) -> dict[tuple[str, str], Limits]:
-    """What is stated of runs, by session and run; a run of which nothing is stated has no entry.
-
-    Args:
-        parts: Rows of ``parts``.
-    """
-    kinds = ["ORG_POLICY", "SYSTEM_INSTRUCTION", "USER_TASK", "APPROVAL_DECISION"]
-    rows = parts.filter(
-        pl.col("kind").is_in(kinds), pl.col("part_trust_level").is_in(_STATED), pl.col("part_type") == "json"
-    ).sort(*RUN, "sequence_no", "part_index")
-    found: dict[tuple[str, str], Limits] = {}
-    for row in rows.select(*RUN, "kind", "data", "part_trust_level", "message_id").iter_rows(named=True):
-        key = (row["session_id"], row["run_id"])
-        found[key] = _with(found.get(key, Limits()), row)
-    return {key: limits for key, limits in found.items() if limits != Limits()}
-
-
-def _with(limits: Limits, row: dict[str, Any]) -> Limits:
-    place, data = f"message:{row['message_id']}", _object(row["data"])
-    if row["kind"] == "APPROVAL_DECISION":
-        decision = _read(ApprovalDecision, data)
-        if decision is None:
-            return limits
-        given = LabelledApproval(decision, TrustLevel(row["part_trust_level"]))
-        return Limits(limits.contract, limits.profile, (*limits.approvals, given))
-    if (contract := _read(TaskContract, data)) is not None:
-        return Limits((contract, place), limits.profile, limits.approvals)
-    if (profile := _read(PermissionProfile, data)) is not None:
-        return Limits(limits.contract, (profile, place), limits.approvals)
-    return limits
-
-
-def _object(data: str | None) -> object:
-    return None if data is None else json.loads(data)
-
-
-def _read(model: type[_M], data: object) -> _M | None:
-    """The model that an object is by its fields; ``None`` for data of another kind, which most are."""
-    try:
-        return parse(model, data)
-    except ProtocolError:
-        return None
 
 
 # Scope
@@ -175,7 +110,10 @@ def policy_kept(material: Material, limits: dict[tuple[str, str], Limits]) -> Ru
     )
     calls, rows = [(key, row) for key, row in keyed if key in bound], list[dict[str, object]]()
     folders = _folders(material)
-    asked = [(row["tool_name"], _object(row["arguments"]), folders.get(key)) for key, row in calls]
+    asked = [
+        (row["tool_name"], json.loads(row["arguments"]) if row["arguments"] else None, folders.get(key))
+        for key, row in calls
+    ]
     for (key, row), (_, arguments, folder), needs in zip(calls, asked, needs_of_many(asked), strict=True):
         proposed = ProposedCall(row["tool_name"], arguments, RiskClass.LOW, TrustLevel.USER_TRUSTED, folder)
         why = _objection(proposed, needs, bound[key], row["started_at"])
