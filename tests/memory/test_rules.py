@@ -148,7 +148,8 @@ def test_r10_outcomes_agree() -> None:
     cited = CITED | {"polarity": "positive", "ref_verdict": "passed"}
     assert outcome(rules.r10_cited_verdict, cited) == "supported"
     assert outcome(rules.r10_cited_verdict, cited, ref_verdict="failed") == "contradicted"
-    assert outcome(rules.r10_cited_verdict, cited, ref_verdict=None) is None
+    assert outcome(rules.r10_cited_verdict, cited, ref_verdict=None) == "unverified"
+    assert outcome(rules.r10_cited_verdict, cited, ref_verdict=None, polarity=None) is None
 
 
 def test_r11_all_needs_a_check_of_all() -> None:

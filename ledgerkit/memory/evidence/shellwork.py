@@ -32,10 +32,15 @@ _TREE_CHANGING: Final = frozenset(
 _NO_FILES: Final = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "-"))
 _IN_PLACE: Final = re.compile(r"-[a-zA-Z]*i.*|--in-place.*")
 _SEARCHES: Final = frozenset(words("grep egrep fgrep rg ag ack"))
+_RECURSIVE: Final = frozenset(words("rg ag ack"))
+"""Searches that look through the whole tree without being told."""
+_IS_RECURSIVE: Final = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive")
 _SEARCH_VALUES: Final = frozenset(
     words("-e -f -g -t -T -A -B -C -m --include --exclude --exclude-dir --glob --type --type-not --max-count")
 )
 _NARROWING: Final = re.compile(r"--include.*|--glob.*|-g|-t|--type.*|-m|--max-count.*|-l?m\d+|-[a-zA-Z]*L[a-zA-Z]*")
+_SETTING: Final = re.compile(r"[A-Za-z_]\w*=")
+_PREFIXES: Final = frozenset(words("sudo time nohup command then do else !"))
 _WHOLE_TREE: Final = re.compile(r"(?:\.|\./|\*|\./\*|\$PWD|\$\(pwd\)|/)+")
 
 
@@ -76,7 +81,8 @@ def shell_work(line: str) -> ShellWork:
         (Search(pattern='old_name', is_narrow=True),)
     """
     commands = [one for one in read_shell(line) if one.words or one.redirections]
-    named = [(_program(one), [word.value for word in one.words]) for one in commands]
+    run = [_without_prefixes([word.value for word in one.words]) for one in commands]
+    named = [(values[0].rsplit("/", 1)[-1] if values else "", values) for values in run]
     writes: list[tuple[str, str]] = []
     base = ""
     for one, (name, values) in zip(commands, named, strict=True):
@@ -84,10 +90,12 @@ def shell_work(line: str) -> ShellWork:
             base = _joined(base, values[-1])
         writes += [(_joined(base, path), change) for path, change in _writes(one, name, values)]
     git = [(verb, rest) for name, values in named if name == "git" for verb, rest in [_git(values)]]
-    opaque = any(name and name not in _READING and "=" not in name for name, _ in named) and not recognise(line)
+    opaque = any(name and name not in _READING for name, _ in named) and not recognise(line)
     cut = any(name in ("head", "tail") for name, _ in named)
-    searches = [_search(values, name, is_cut=cut) for name, values in named if name in _SEARCHES]
-    searches += [_search([verb, *rest], verb, is_cut=cut) for verb, rest in git if verb == "grep"]
+    searches = [
+        _search(values, is_recursive=name in _RECURSIVE, is_cut=cut) for name, values in named if name in _SEARCHES
+    ]
+    searches += [_search([verb, *rest], is_recursive=True, is_cut=cut) for verb, rest in git if verb == "grep"]
     return ShellWork(
         tuple(dict.fromkeys(writes)),
         any(_changes_tree(verb, rest) for verb, rest in git),
@@ -103,14 +111,12 @@ def _joined(base: str, path: str) -> str:
     return path if not base or path.startswith(("/", "~", "$")) else f"{base.rstrip('/')}/{path}"
 
 
-def _program(command: SimpleCommand) -> str:
-    values = [word.value for word in command.words]
-    while values and (
-        re.match(r"[A-Za-z_]\w*=", values[0])
-        or values[0] in ("sudo", "time", "nohup", "command", "then", "do", "else", "!")
-    ):
-        values.pop(0)
-    return values[0].rsplit("/", 1)[-1] if values else ""
+def _without_prefixes(values: Sequence[str]) -> Sequence[str]:
+    """The words of a command behind what only says how it is run: settings of variables, ``sudo``, ``then``."""
+    begin = 0
+    while begin < len(values) and (_SETTING.match(values[begin]) or values[begin] in _PREFIXES):
+        begin += 1
+    return values[begin:]
 
 
 def _operands(values: Sequence[str]) -> list[str]:
@@ -175,13 +181,9 @@ def _changes_tree(verb: str, rest: Sequence[str]) -> bool:
     return verb in _TREE_CHANGING
 
 
-def _search(values: Sequence[str], name: str, *, is_cut: bool) -> Search:
+def _search(values: Sequence[str], *, is_recursive: bool, is_cut: bool) -> Search:
+    """The search of a program; one that looks through a pipe or named files alone leaves out the rest of the tree."""
     pattern, targets, narrow, skip = "", list[str](), is_cut, False
-    recursive = (
-        name in ("rg", "ag", "ack")
-        or "git" in values[:1]
-        or any(re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive", v) for v in values)
-    )
     for place, value in enumerate(values[1:], 1):
         if skip:
             skip = False
@@ -189,12 +191,11 @@ def _search(values: Sequence[str], name: str, *, is_cut: bool) -> Search:
                 pattern = pattern or value
         elif value.startswith("-") and len(value) > 1:
             narrow |= _NARROWING.fullmatch(value) is not None
+            is_recursive |= _IS_RECURSIVE.fullmatch(value) is not None
             skip = value in _SEARCH_VALUES
         elif not pattern:
             pattern = value
         else:
             targets.append(value)
     is_part = any(not _WHOLE_TREE.fullmatch(target) for target in targets)
-    return Search(
-        pattern, narrow or is_part or not (recursive or (name == "grep" and values[0] == "grep" and not targets))
-    )
+    return Search(pattern, narrow or is_part or not is_recursive)

@@ -154,6 +154,9 @@ def r6_ref_kind_ok(cited: pl.DataFrame) -> pl.DataFrame:
 def r10_cited_verdict(cited: pl.DataFrame) -> pl.DataFrame:
     """R10 for cited checks: the verdict of what is cited agrees with what the claim says.
 
+    What says an outcome and cites no check at all is unverified, whatever else of it agrees: the number of a task is
+    not the number of tests that passed.
+
     Args:
         cited: ``claim_id``, ``ref``, ``polarity`` (null where the claim says no outcome), ``ref_verdict`` (null where
             what is cited is no check).
@@ -161,13 +164,19 @@ def r10_cited_verdict(cited: pl.DataFrame) -> pl.DataFrame:
     positive = pl.col("polarity") == "positive"
     verdict = pl.col("ref_verdict")
     agrees = pl.when(positive).then(verdict == "passed").otherwise(verdict == "failed")
+    no_check = verdict.is_null().all().over("claim_id")
     outcome = cases(
-        (pl.col("polarity").is_null() | verdict.is_null(), None),
+        (pl.col("polarity").is_null(), None),
+        (no_check, UNVERIFIED),
+        (verdict.is_null(), None),
         (agrees, SUPPORTED),
         (verdict == "inconclusive", UNVERIFIED),
         otherwise=CONTRADICTED,
     )
-    why = pl.format("{} {}.", pl.col("ref"), verdict)
+    why = sentences(
+        (no_check, pl.lit("It says an outcome, and nothing that it cites is a check that shows one.")),
+        otherwise=pl.format("{} {}.", pl.col("ref"), verdict),
+    )
     return rulings(_with_evidence(cited), "R10", outcome, why)
 
 
