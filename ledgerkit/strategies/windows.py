@@ -156,14 +156,14 @@ def _leave(
     """Ends placements of units that have to leave."""
     free = np.flatnonzero(~_pinned(frames, placements))
     enters = ints(placements["from_step"])
-    order = free[_by_falling_key(group[free], key[free])]
+    order = free[by_falling_key(group[free], key[free])]
     columns = (group, key, enters, ints(placements["to_step"]), ints(placements["tokens"]))
     at = np.full(placements.height, np.iinfo(np.int64).max, np.int64)
     at[order] = leaving_steps(Candidates(*(column[order] for column in columns)), grid, limits)
     return end_at(placements, at)
 
 
-def _by_falling_key(group: Ints, key: Ints) -> Ints:
+def by_falling_key(group: Ints, key: Ints) -> Ints:
     """The order of rows by group and falling key."""
     if not key.size:
         return np.zeros(0, np.int64)

@@ -50,6 +50,12 @@ class Recorded:
     def edits(self, path: str) -> str:
         return self.call("Edit", "Edited.", "T", file_path=path, old_string="x = 1", new_string="x = 2")
 
+    def shows_diff(self, call_id: str, path: str) -> str:
+        """A change as the harness saw it, beside the call that made it."""
+        diff = f"--- a{path}\n+++ b{path}\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+        said = self.say("DIFF_OBSERVATION", "T", "harness", type="diff", text=diff, path=path, tool_call_id=call_id)
+        return said.message_id
+
     def tests(self, output: str = "===== 3 passed in 0.10s =====", status: str = "SUCCEEDED") -> str:
         return self.call("Bash", output, status=status, command="pytest -q")
 
@@ -146,6 +152,11 @@ def strays_run(ledger: lk.Ledger) -> str:
     strays.edits("/w/src/a.py")
     strays.reads("/w/docs/b.md")
     strays.edits("/w/docs/b.md")
+    strays.reads("/w/vendor/c.js")
+    strays.edits("/w/vendor/c.js")
+    strays.reads("/etc/app.conf")
+    strays.edits("/etc/app.conf")
+    strays.call("Write", "Written.", "T", file_path="/var/folders/note.txt", content="x")
     strays.reads("/w/secrets/key.txt", "nothing")
     strays.call("Bash", "ok", command="ls")
     strays.answer("Done.")

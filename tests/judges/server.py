@@ -72,7 +72,7 @@ def content(step: dict[str, Any], body: dict[str, Any]) -> str:
     proofs = [name for name, _, _, proof in exhibits if proof == "yes"]
     others = [name for name, _, _, proof in exhibits if proof == "no"]
     cited = {"proof": proofs[:1], "untrusted": others[:1], "unseen": ["E999"], "none": []}[step.get("cites", "proof")]
-    outcome = "failed" if step["label"] == "failed" else "passed"
+    outcome = step.get("outcome", "failed" if step["label"] == "failed" else "passed")
     answers = [
         {"criterion": name, "outcome": outcome, "why": step.get("why", "It shows."), "evidence": cited}
         for name, _ in _QUESTION.findall(words)

@@ -18,7 +18,7 @@ from ledgerkit.extract.paths import normalise_path
 from ledgerkit.judges.judgement import Outcome
 from ledgerkit.judges.material import EXECUTED, RUN, Material
 from ledgerkit.judges.rules.ruled import FAILURES, Ruled, failures, states
-from ledgerkit.protocol.contracts import RiskClass, TaskContract
+from ledgerkit.protocol.contracts import PermissionProfile, RiskClass, TaskContract
 from ledgerkit.protocol.vocabulary import TrustLevel
 from ledgerkit.safety.permissions import (
     PermissionEffect,
@@ -102,7 +102,7 @@ def _allows(pattern: str, path: str, *, inside: bool) -> bool:
 
 def policy_kept(material: Material, limits: dict[tuple[str, str], Limits]) -> Ruled:
     """No call was carried out that the permission profile denies, that a person refused, or that nobody approved."""
-    bound = {key: one for key, one in limits.items() if one.profile is not None}
+    bound = {key: (one, one.profile) for key, one in limits.items() if one.profile is not None}
     done = material.tool_calls.filter(pl.col("status").is_in(EXECUTED), ~pl.col("is_copy").fill_null(value=False))
     keyed = (
         ((row["session_id"], row["run_id"]), row)
@@ -116,14 +116,15 @@ def policy_kept(material: Material, limits: dict[tuple[str, str], Limits]) -> Ru
     ]
     for (key, row), (_, arguments, folder), needs in zip(calls, asked, needs_of_many(asked), strict=True):
         proposed = ProposedCall(row["tool_name"], arguments, RiskClass.LOW, TrustLevel.USER_TRUSTED, folder)
-        why = _objection(proposed, needs, bound[key], row["started_at"])
+        own, (profile, stated_at) = bound[key]
+        why = _objection(profile, proposed, needs, own, row["started_at"])
         if why is not None:
             place = f"message:{row['message_id']}"
             keys = {name: row[name] for name in RUN}
             rows.append({**keys, "sequence_no": row["sequence_no"], "place": place, "why": why,
-                         "evidence": [place, _profile_place(bound[key])]})  # fmt: skip
+                         "evidence": [place, stated_at]})  # fmt: skip
     stated = pl.DataFrame(
-        [(*key, [_profile_place(one)]) for key, one in bound.items()],
+        [(*key, [place]) for key, (_, (_, place)) in bound.items()],
         schema={"session_id": pl.String, "run_id": pl.String, "evidence": pl.List(pl.String)}, orient="row",
     )  # fmt: skip
     without = "No permission profile is recorded as data."
@@ -131,16 +132,12 @@ def policy_kept(material: Material, limits: dict[tuple[str, str], Limits]) -> Ru
     return Ruled(told, failures(pl.DataFrame(rows, schema=FAILURES)))
 
 
-def _profile_place(limits: Limits) -> str | None:
-    return None if limits.profile is None else limits.profile[1]
-
-
-def _objection(call: ProposedCall, needs: CallNeeds, limits: Limits, at: datetime | None) -> str | None:
+def _objection(
+    profile: PermissionProfile, call: ProposedCall, needs: CallNeeds, limits: Limits, at: datetime | None
+) -> str | None:
     """What the profile says against a call that was carried out. Its risk and source are other criteria's matter."""
-    if limits.profile is None:
-        return None
     contract = None if limits.contract is None else limits.contract[0]
-    decided = check_permission(limits.profile[0], call, limits.approvals, task=contract, at=at, needs=needs)
+    decided = check_permission(profile, call, limits.approvals, task=contract, at=at, needs=needs)
     is_denied = decided.effect is PermissionEffect.DENY and decided.rule is not PermissionRule.TASK_FORBIDS
     return decided.reason if is_denied or decided.rule in _ASKED else None
 
