@@ -147,6 +147,28 @@ def test_a_constant_is_an_enum_of_one() -> None:
     assert notes == ['const: "x"']
 
 
+def test_a_single_allof_is_what_it_holds_and_several_are_text() -> None:
+    schema, notes = strict(
+        {
+            "a": {"allOf": [{"type": "integer"}]},
+            "b": {"allOf": [{"type": "integer"}, {"minimum": 1}]},
+            "c": {"$ref": "#/$defs/nobody"},
+            "d": {"anyOf": []},
+            "e": {"enum": [[1], "x"]},
+            "f": {"enum": "x"},
+            "g": {"type": ["integer", "string"]},
+            "h": {"anyOf": [{"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "null"}]},
+        },
+        required=["a", "b", "c", "d", "e", "f", "g"],
+    )
+    made_of = schema["properties"]
+    assert made_of["a"] == {"type": "integer"}
+    assert [made_of[name]["type"] for name in "bcdef"] == ["string"] * 5
+    assert made_of["g"] == {"type": ["integer", "string"]}
+    assert made_of["h"] == {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}
+    assert "optional" in notes
+
+
 def test_what_is_nested_too_deeply_is_text() -> None:
     nested: Schema = {"type": "object", "properties": {"deep": {"type": "string"}}, "required": ["deep"]}
     for _ in range(7):
