@@ -228,6 +228,18 @@ def test_what_cannot_be_compared_is_refused_with_what_to_do() -> None:
         compare_runs(runs, runs, Gates(pair_by="tusk"))
     with pytest.raises(UnknownNameError, match="No table of a comparison"):
         compare_runs(runs, runs, QUICK).frame("nothing")
+    with pytest.raises(UnknownNameError, match="No column to slice by 'mood'"):
+        compare_runs(runs, runs, Gates(slices=("mood",)))
+    with pytest.raises(UnknownNameError, match="No metric 'speed'"):
+        compare_runs(runs, runs, Gates(margins={"speed": 0.1}))
+
+
+def test_rows_of_one_metric_are_those_of_tables_that_tell_metrics_apart(regression: Compared) -> None:
+    assert set(regression.frame("metrics", metric="success")["metric"]) == {"success"}
+    with pytest.raises(UnknownNameError, match="No metric 'speed'"):
+        regression.frame("metrics", metric="speed")
+    with pytest.raises(UnknownNameError, match="No table by metric 'runs'"):
+        regression.frame("runs", metric="success")
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import ledgerkit as lk
 from ledgerkit import strategies
+from ledgerkit.errors import UnknownNameError
 from ledgerkit.evaluation import Material, Options, score
 from ledgerkit.evaluation.edits import quoted_lines
 from ledgerkit.evaluation.lexemes import find_tokens
@@ -171,3 +172,29 @@ def test_the_fidelity_of_summaries_is_what_counting_their_items_gives(demo_path:
         share = sum(verdict == "kept" for verdict in sure) / len(sure) if sure else None
         wanted = [len(sure), said.count("hidden"), said.count("invented"), share]
         assert [row[name] for name in names] == wanted
+
+
+@dataclass(frozen=True)
+class Restless(Strategy):
+    """Gives other placements each time that it is asked."""
+
+    asked: list[int]
+
+    def place(self, frames: RunFrames, placements: pl.DataFrame) -> pl.DataFrame:
+        self.asked.append(0)
+        first = placements.join(frames.parts.select("part", "run"), on="part").filter(pl.col("run") == 0)
+        lost = first["part"].unique().sort()[: len(self.asked) % 2]
+        return placements.filter(~pl.col("part").is_in(lost.implode()))
+
+
+def test_a_strategy_that_answers_otherwise_when_asked_again_is_found_out() -> None:
+    material = drawn_material(5, 3, most_steps=8)
+    told = score(material, [Restless([])], Options(metrics=("validity",))).runs
+    assert told["determinism"].to_list() == [0.0, 1.0, 1.0]
+    steady = score(material, [strategies.FullHistory()], Options(metrics=("validity",))).runs
+    assert steady["determinism"].to_list() == [1.0, 1.0, 1.0]
+
+
+def test_a_metric_that_is_not_known_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="No metric 'speed'"):
+        Options(metrics=("speed",))

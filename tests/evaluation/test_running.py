@@ -200,3 +200,15 @@ def test_what_cannot_be_evaluated_is_refused(ledger: lk.Ledger) -> None:
         ledger.evaluate(["FullHistory", "FullHistory()"])
     with pytest.raises(EvaluationError, match="No strategy"):
         ledger.evaluate([])
+
+
+def test_a_bucket_that_somebody_else_finished_first_stands(tmp_path: Path) -> None:
+    bucket = Bucket("b", 1, None)
+    shelf, folder = Shelf(tmp_path), tmp_path / "buckets"
+    shelf.put(bucket, {"runs": b"first"})
+    shelf.put(bucket, {"runs": b"second"})
+    assert shelf.get(bucket) == {"runs": b"first"}
+    assert [one.name for one in folder.iterdir()] == ["b"]
+    (folder / "c").write_bytes(b"no folder")
+    with pytest.raises(OSError, match="c"):
+        shelf.put(Bucket("c", 1, None), {"runs": b"x"})

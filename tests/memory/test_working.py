@@ -164,6 +164,22 @@ def test_a_list_of_tasks_in_an_answer_is_a_plan_until_a_tool_gives_another(ledge
     assert [p.item for p in after.current_plan] == ["Read the code", "Mend total()"]
 
 
+def test_a_plan_that_is_said_oddly_is_read_as_far_as_it_can_be(ledger: lk.Ledger, tmp_path: Path) -> None:
+    odd = Work("o")
+    odd.answers(text("Nobody asked for anything."))
+    odd.call("TodoWrite", "ok", todos=["look", {"status": "completed"}, 5, {"step": "mend", "status": "someday"}])
+    empty = Work("q")
+    empty.asks("Go.")
+    empty.plan(TODOS)
+    empty.call("TodoWrite", "ok", todos=[])
+    empty.call("TodoWrite", "ok", todos="none")
+    imported(ledger, tmp_path / "logs", odd, empty)
+    memory = ledger.memory(uid("o"))
+    assert memory.task_goal is None
+    assert [(item.item, item.status) for item in memory.current_plan] == [("look", None), ("mend", None)]
+    assert len(ledger.memory(uid("q")).current_plan) == 2
+
+
 @pytest.mark.slow
 def test_a_step_knows_nothing_of_the_future(ledger: lk.Ledger, tmp_path: Path) -> None:
     log = worked()
@@ -225,6 +241,8 @@ def test_a_made_up_fact_never_enters_a_memory(ledger: lk.Ledger, tmp_path: Path)
     accepted = next(f for f in memory.known_facts if f.fact == "2 tests failed")
     assert accepted.trust_level is TrustLevel.REPOSITORY_UNTRUSTED
     assert accepted.outcome is ClaimOutcome.SUPPORTED
+    # The failing check is needed from when it was seen; what accepted items cite, from when they were accepted.
+    assert ledger.evidence().select("from_step", "to_step").rows() == [(1, None), (2, None)]
     kept = ledger.sql("select data->>'$.decision' as d from parts where data->>'$.note' = 'memory proposal' order by 1")
     assert kept["d"].to_list() == ["accepted"] * 2 + ["rejected"] * 3
 

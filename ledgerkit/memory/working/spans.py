@@ -72,14 +72,17 @@ def _of_checks(record: RunRecord, seen_at: dict[str, int]) -> list[_Span]:
 def _of_items(record: RunRecord, seen_at: dict[str, int]) -> list[_Span]:
     """What accepted items cite is needed from when they were accepted."""
     results = dict(record.tool_calls.select("tool_call_id", "result_message_id").drop_nulls().iter_rows())
-    notes = record.parts.filter(pl.col("data").str.json_path_match("$.note") == "memory proposal")
+    # What judged a proposal is no message of any context: it counts from what the run had come to by then.
+    come_to = pl.col("visible_from").cum_max().forward_fill().fill_null(0)
+    parts = record.parts.sort("sequence_no", "part_index").with_columns(accepted_at=come_to)
+    notes = parts.filter(pl.col("data").str.json_path_match("$.note") == "memory proposal")
     spans = list[_Span]()
-    for message_id in notes["message_id"].unique(maintain_order=True):
+    for message_id, accepted_at in notes.select("message_id", "accepted_at").unique(maintain_order=True).iter_rows():
         items = accepted_items(notes.filter(pl.col("message_id") == message_id))
         for item in (*items.facts, *items.decisions, *items.open_problems):
             for cited in (_message_of(ref, results) for ref in item.evidence_refs):
-                if cited is not None and cited in seen_at and message_id in seen_at:
-                    spans.append((cited, max(seen_at[cited], seen_at[message_id]), None))
+                if cited is not None and cited in seen_at:
+                    spans.append((cited, max(seen_at[cited], accepted_at), None))
     return spans
 
 
