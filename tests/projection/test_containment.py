@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -73,7 +74,7 @@ def test_arguments_that_are_no_object_travel_as_one_and_every_text_in_them_is_ne
 
 
 def test_a_written_section_is_cut_to_whole_lines_and_says_how_many_are_left() -> None:
-    def count(texts: list[str]) -> list[int]:
+    def count(texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
 
     whole = Written(ContextSection.WORKING_MEMORY, TrustLevel.MODEL_GENERATED, ("one two", "three", "four"), "test")
