@@ -66,6 +66,8 @@ class SimpleCommand:
     redirections: list[Redirection] = field(default_factory=list[Redirection])
     documents: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     """Here-documents: their text and where it begins."""
+    is_piped: bool = False
+    """Whether it reads what the command before it prints."""
 
 
 def read_shell(text: str, offset: int = 0, depth: int = 0) -> list[SimpleCommand]:
@@ -164,6 +166,7 @@ class _Reader:
             self.current = self.stack.pop()
             return found.end()
         self._begin_command()
+        self.current.is_piped = piece in ("|", "|&")
         return self._skip_documents(found.end()) if piece == "\n" and self.delimiters else found.end()
 
     def _substitution(self, piece: str, start: int) -> None:

@@ -93,7 +93,9 @@ def shell_work(line: str) -> ShellWork:
     opaque = any(name and name not in _READING for name, _ in named) and not recognise(line)
     cut = any(name in ("head", "tail") for name, _ in named)
     searches = [
-        _search(values, is_recursive=name in _RECURSIVE, is_cut=cut) for name, values in named if name in _SEARCHES
+        _search(values, is_recursive=name in _RECURSIVE and not one.is_piped, is_cut=cut)
+        for one, (name, values) in zip(commands, named, strict=True)
+        if name in _SEARCHES
     ]
     searches += [_search([verb, *rest], is_recursive=True, is_cut=cut) for verb, rest in git if verb == "grep"]
     return ShellWork(
