@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from ledgerkit import cost
 from ledgerkit.errors import UnknownNameError
 from ledgerkit.store.storage import Storage
+from ledgerkit.tables.money import dollars
 
 if TYPE_CHECKING:
     from ledgerkit.strategies import CacheRules, RunFrames, Strategy
@@ -85,8 +85,6 @@ _TEXTS: Final = """
 """
 _PER_PICO: Final = 10**12
 """Rates of the price book are 1e-24 US dollars per token, those of strategies 1e-12."""
-_MONEY: Final = pl.Decimal(38, 12)
-_ONE_PICO: Final = Decimal("0.000000000001")
 
 
 class LedgerContexts:
@@ -251,10 +249,7 @@ _NO_RUNS: Final = pl.DataFrame(
 
 
 def _in_dollars(table: pl.DataFrame) -> pl.DataFrame:
-    dollars = {"cost_pico": "cost", "extra_cost_pico": "extra_cost"}
-    return table.select(
-        (pl.col(name).cast(pl.Decimal(38, 0)) * pl.lit(_ONE_PICO)).cast(_MONEY).alias(dollars[name])
-        if name in dollars
-        else pl.col(name)
-        for name in table.columns
+    names = {"cost_pico": "cost", "extra_cost_pico": "extra_cost"}
+    return table.with_columns(dollars(pl.col(name)) for name in names if name in table.columns).rename(
+        names, strict=False
     )

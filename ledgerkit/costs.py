@@ -11,6 +11,7 @@ import polars as pl
 from ledgerkit import cost
 from ledgerkit.errors import QueryError, UnknownNameError
 from ledgerkit.store.storage import Storage
+from ledgerkit.tables.money import DOLLARS
 
 if TYPE_CHECKING:
     from ledgerkit.cost.attribution import Attribution
@@ -271,5 +272,5 @@ def _moment(given: Moment) -> datetime:
 def _nothing(keys: Sequence[str]) -> pl.DataFrame:
     texts = dict.fromkeys([*keys, "line"], pl.String())
     counts = dict.fromkeys(("parts", "tokens", "carried_calls"), pl.Int64())
-    money = dict.fromkeys(("carrying_cost", "creation_cost", "cost", "scaled_cost"), pl.Decimal(38, 12))
+    money = dict.fromkeys(("carrying_cost", "creation_cost", "cost", "scaled_cost"), DOLLARS)
     return pl.DataFrame(schema={**texts, **counts, **money})

@@ -384,7 +384,7 @@ class Ledger(
         text: str,
         *,
         kind: MessageKind | str | None = None,
-        limit: int = 100,
+        limit: int | None = 100,
         audience: Audience = Audience.PEOPLE,
     ) -> pl.DataFrame:
         """Parts that hold a text, whatever its case; also where an artifact holds the whole of a part.
@@ -392,7 +392,7 @@ class Ledger(
         Args:
             text: What to look for.
             kind: Only messages of this kind.
-            limit: Rows at most.
+            limit: Rows at most; all of them if ``None``.
             audience: Whose eyes: parts that this audience may not see are left out.
 
         Returns:

@@ -40,7 +40,9 @@ _SEARCH: Final = """
 """
 
 
-def search_parts(database: Database, text: str, *, kind: str | None, limit: int, audience: Audience) -> pl.DataFrame:
+def search_parts(
+    database: Database, text: str, *, kind: str | None, limit: int | None, audience: Audience
+) -> pl.DataFrame:
     """Parts that hold a text. See :meth:`ledgerkit.Ledger.search`."""
     visible = [level.value for level in Visibility if audience.may_see(level)]
     labels = [label.value for label in ArtifactLabel if label.is_projectable or audience is Audience.AUDIT]

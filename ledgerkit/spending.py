@@ -11,6 +11,7 @@ import polars as pl
 from ledgerkit import cost
 from ledgerkit.errors import UnknownNameError
 from ledgerkit.store.storage import Storage
+from ledgerkit.tables.money import DOLLARS
 
 if TYPE_CHECKING:
     from ledgerkit.cost.attribution import Attribution
@@ -102,7 +103,7 @@ class LedgerSpending:
         calls = cost.price_calls(calls, self.prices)
         keys = ["session_id", "run_id", "origin_id"]
         rows = cost.group_costs(calls, keys).select(
-            *keys, "calls", "input_tokens", "output_tokens", pl.lit(0).cast(pl.Decimal(38, 12)).alias("least_cost"),
+            *keys, "calls", "input_tokens", "output_tokens", pl.lit(0).cast(DOLLARS).alias("least_cost"),
             pl.col("cost").alias("most_cost"), "unpriced_calls",
         )  # fmt: skip
         return rows.sort(keys)

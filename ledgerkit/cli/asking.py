@@ -13,12 +13,21 @@ import click
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.context import audit_option, json_option, reads_past
-from ledgerkit.cli.output import console, footer, json_text, note, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.context import audit_option, json_option, reads_past, rows_wanted
+from ledgerkit.cli.output import (
+    console,
+    footer,
+    head,
+    json_text,
+    note,
+    one_line,
+    print_json,
+    print_table,
+    short_id,
+    text,
+)
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 from ledgerkit.safety.inert import inert_terminal
-
-_ALL = 0
 
 
 @click.command("runs")
@@ -44,7 +53,7 @@ def runs_command(
         runs = runs.filter(pl.col("repository").str.contains(repository, literal=True))
     if as_json:
         listed = runs if reviews else _split_reviews(runs)[0]
-        print_json(listed if limit == _ALL else listed.head(limit))
+        print_json(head(listed, rows_wanted(limit, as_json=True)))
     else:
         print_runs(runs, limit=limit, reviews=reviews)
 
@@ -54,7 +63,7 @@ def print_runs(runs: pl.DataFrame, *, limit: int, reviews: bool = False) -> None
     left_out = runs.clear()
     if not reviews:
         runs, left_out = _split_reviews(runs)
-    shown = runs if limit == _ALL else runs.head(limit)
+    shown = head(runs, limit)
     right = ["steps", "tool_calls", "input_tokens", "output_tokens", "cost"]
     named = shown.with_columns(what=pl.coalesce("title", "task"))
     print_table(named.iter_rows(named=True), _RUN_COLUMNS, right=right, flexible="what")
@@ -134,7 +143,7 @@ def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
 @click.command("search")
 @click.argument("needle")
 @click.option("--kind", help="Only messages of this kind, for instance TOOL_CALL_RESULT.")
-@click.option("-n", "--limit", default=50, show_default=True, help="Places to show.")
+@click.option("-n", "--limit", default=50, show_default=True, help="Places to show; 0 shows all.")
 @audit_option
 @json_option
 @reads_past
@@ -150,7 +159,8 @@ def search_command(
     wanted = None if kind is None else kind.upper()
     if wanted is not None and wanted not in lk.MessageKind.__members__:
         raise lk.ProtocolError.unknown_value("kind", kind, lk.MessageKind.__members__)
-    found = ledger.search(needle, kind=wanted, limit=limit, audience=audience)
+    limit = rows_wanted(limit, as_json=as_json)
+    found = ledger.search(needle, kind=wanted, limit=limit or None, audience=audience)
     if as_json:
         print_json(found)
         return

@@ -10,8 +10,8 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
-from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import Cell, console, footer, note, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.context import json_option, reads_past, rows_wanted
+from ledgerkit.cli.output import Cell, console, footer, head, note, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_count, format_money, plural
 from ledgerkit.safety.inert import inert_json
 from ledgerkit.safety.injection import LIMITS
@@ -83,7 +83,8 @@ def audit_command(  # noqa: PLR0913, PLR0917 - one argument per option
     if "patterns" in wanted:
         found["patterns"] = ledger.anti_patterns(runs=runs or None)
     if as_json:
-        print_json({**{name: frame.to_dicts() for name, frame in found.items()}, "limits": LIMITS})
+        most = rows_wanted(limit, as_json=True)
+        print_json({**{name: head(frame, most) for name, frame in found.items()}, "limits": LIMITS})
         return
     for name, frame in found.items():
         _SECTIONS[name](ledger, frame, limit)
@@ -225,7 +226,7 @@ def _heading(title: str, what: str) -> None:
 
 
 def _print(findings: pl.DataFrame, columns: dict[str, tuple[str, Cell]], limit: int) -> None:
-    shown = findings if limit == _ALL else findings.head(limit)
+    shown = head(findings, limit)
     if shown.height:
         print_table(shown.iter_rows(named=True), columns, flexible=list(columns)[-1])
     if shown.height < findings.height:

@@ -12,7 +12,7 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
-from ledgerkit.cli.context import json_option, reads_ledger
+from ledgerkit.cli.context import json_option, reads_ledger, rows_wanted
 from ledgerkit.cli.output import Cell, console, footer, one_line, print_json, print_table, text
 from ledgerkit.reports.formatting import format_bytes, format_count, format_time, plural
 
@@ -56,7 +56,7 @@ def verify_command(
         for name in ("messages", "rehashed", "runs", "artifacts", "erased", "journaled", "checkpoints")
     }
     if as_json:
-        print_json({"ok": report.ok, **counts, "limits": list(report.limits), "findings": report.frame().to_dicts()})
+        print_json({"ok": report.ok, **counts, "limits": list(report.limits), "findings": report.frame()})
     else:
         _print_findings(report.frame())
         out = console()
@@ -84,10 +84,15 @@ def _print_findings(findings: pl.DataFrame) -> None:
 
 
 @click.command("checkpoint")
+@json_option
 @reads_ledger
-def checkpoint_command(ledger: lk.Ledger) -> None:
+def checkpoint_command(ledger: lk.Ledger, as_json: bool) -> None:
     """Print the head of the ledger's trees. Keep it where whoever may write the ledger may not write."""
-    click.echo(str(ledger.checkpoint()), nl=False)
+    made = ledger.checkpoint()
+    if as_json:
+        print_json({"tree_size": made.size, "root": made.root.hex(), "text": str(made)})
+    else:
+        click.echo(str(made), nl=False)
 
 
 @click.command("prove")
@@ -187,6 +192,7 @@ def vacuum_command(ledger: lk.Ledger, hours: int, dry_run: bool, as_json: bool) 
 @reads_ledger
 def info_command(ledger: lk.Ledger, table: str | None, limit: int, as_json: bool) -> None:
     """Show the stored tables: versions, files, rows, bytes; or the commits of one of them."""
+    limit = rows_wanted(limit, as_json=as_json)
     frame = ledger.info() if table is None else ledger.commits(table, limit or None)
     if as_json:
         print_json(frame)

@@ -9,8 +9,8 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
-from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import Cell, console, footer, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.context import json_option, reads_past, rows_wanted
+from ledgerkit.cli.output import Cell, console, footer, head, one_line, print_json, print_table, short_id, text
 from ledgerkit.extract.claims import ClaimClass
 from ledgerkit.protocol.vocabulary import ClaimOutcome
 from ledgerkit.reports.formatting import format_count, plural
@@ -61,11 +61,11 @@ def claims_command(
     if about:
         claims = claims.filter(pl.col("claim_class").is_in(about))
     if as_json:
-        print_json(claims)
+        print_json(head(claims, rows_wanted(limit, as_json=True)))
         return
     rank = {one: place for place, one in enumerate(_GRAVEST_FIRST)}
     ordered = claims.sort(pl.col("verdict").replace_strict(rank, return_dtype=pl.Int64), maintain_order=True)
-    shown = ordered.head(limit) if limit else ordered
+    shown = head(ordered, limit)
     said = ", ".join(f"{format_count(counts[one])} {one}" for one in _GRAVEST_FIRST if one in counts)
     console().print(text(f"{plural(sum(counts.values()), 'claim')}{': ' + said if said else ''}", "bold"))
     if cards:

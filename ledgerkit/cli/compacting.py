@@ -7,7 +7,8 @@ from typing import Final
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.output import console, footer, one_line, print_json, short_id, text
+from ledgerkit.cli.context import rows_wanted
+from ledgerkit.cli.output import console, footer, head, one_line, print_json, short_id, text
 from ledgerkit.reports.formatting import format_count, plural
 
 _GRAVEST_FIRST: Final = ("hidden", "invented", "lost", "unverified", "unknown", "kept")
@@ -23,7 +24,7 @@ def show_compactions(ledger: lk.Ledger, run_id: str | None, limit: int, *, as_js
     """Prints the compaction check of one run, or of all."""
     found = ledger.check_compactions(None if run_id is None else [ledger.run(run_id).run_id])
     if as_json:
-        print_json(found)
+        print_json(head(found, rows_wanted(limit, as_json=True)))
         return
     out = console()
     summaries = found.select("run_id", "sequence_no").n_unique()
@@ -44,7 +45,7 @@ def _counted(items: pl.DataFrame) -> str:
 
 def _print_cards(items: pl.DataFrame, limit: int) -> None:
     out = console()
-    for item in (items.head(limit) if limit else items).iter_rows(named=True):
+    for item in head(items, limit).iter_rows(named=True):
         rule = f" ({item['rule']})" if item["rule"] else ""
         out.print(text(f"  {item['verdict']} {item['kind']}{rule}", _COLOUR.get(item["verdict"], "")))
         if item["subject"]:

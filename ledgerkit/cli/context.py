@@ -48,6 +48,12 @@ def json_option(command: _Decorated) -> _Decorated:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
 
 
+def rows_wanted(limit: int, *, as_json: bool) -> int:
+    """How many rows to print; 0 for all. JSON has all of them, unless somebody said how many: ``-n`` or a setting."""
+    is_usual = click.get_current_context().get_parameter_source("limit") is click.core.ParameterSource.DEFAULT
+    return 0 if as_json and is_usual else limit
+
+
 def audit_option(command: _Decorated) -> _Decorated:
     """Adds ``--audit``, which arrives as ``audience``."""
 

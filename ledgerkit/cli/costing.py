@@ -10,8 +10,8 @@ import click
 import polars as pl
 
 import ledgerkit as lk
-from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, footer, one_line, print_json, print_table, short_id
+from ledgerkit.cli.context import json_option, reads_past, rows_wanted
+from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table, short_id
 from ledgerkit.costs import full_names, is_attributed
 from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_share, plural
 
@@ -37,7 +37,7 @@ class _Asked(TypedDict):
     default="model",
     show_default=True,
     help="Labels, with commas. Of calls: model, provider, day, week, month; of runs: run, session, task, repository, "
-    "branch, agent, subagent, format; of what stood in the context: tool, file, kind, section, trust, artifact, step.",
+    "branch, agent; of what stood in the context: tool, file, kind, section, trust, artifact, step, subagent, format.",
 )
 @click.option("--since", metavar="DAY", help="Only calls from this day or time on (UTC), for instance 2026-01-31.")
 @click.option("--until", metavar="DAY", help="Only calls before this day or time.")
@@ -72,7 +72,7 @@ def cost_command(
     keys = full_names([key.strip() for key in by.split(",") if key.strip()])
     during: _During = {"since": asked["since"], "until": asked["until"], "priced_as": asked["priced_as"]}
     if as_json:
-        print_json(_head(ledger.cost(keys, leaves=leaves, **during), limit if is_attributed(keys) else _ALL))
+        print_json(head(ledger.cost(keys, leaves=leaves, **during), rows_wanted(limit, as_json=True)))
     elif is_attributed(keys):
         _print_attributed(ledger.cost(keys, **during), keys, limit=limit)
     else:
@@ -94,7 +94,7 @@ def print_costs(
         "cost": ("cost", format_money),
         "unpriced_calls": ("unpriced", _nonzero),
     }
-    print_table(_head(costs, limit).iter_rows(named=True), columns, right=[c for c in columns if c not in keys])
+    print_table(head(costs, limit).iter_rows(named=True), columns, right=[c for c in columns if c not in keys])
     line = f"Total {format_money(_total(costs['cost']))} for {plural(int(costs['calls'].sum()), 'call')}"
     if unpriced := int(costs["unpriced_calls"].sum()):
         line += f"; {plural(unpriced, 'call')} without a known cost left out"
@@ -121,8 +121,8 @@ def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> No
         "cost": ("cost", format_money),
         "share": ("share", str),
     }
-    shown = _head(costs, limit).with_columns(
-        share=pl.Series([format_share(cost, total) for cost in _head(costs, limit)["cost"]], dtype=pl.String)
+    shown = head(costs, limit).with_columns(
+        share=pl.Series([format_share(cost, total) for cost in head(costs, limit)["cost"]], dtype=pl.String)
     )
     text = [*keys, "line"]
     print_table(shown.iter_rows(named=True), columns, right=[c for c in columns if c not in text])
@@ -144,16 +144,15 @@ def _print_other(ledger: lk.Ledger, table: str, by: str, *, limit: int, as_json:
     else:
         rows = ledger.reconcile_costs([key.strip() for key in by.split(",") if key.strip()])
     if as_json:
-        print_json(rows)
-        return
-    if table == "explain":
+        print_json(head(rows, rows_wanted(limit, as_json=True)))
+    elif table == "explain":
         _print_explained(rows, limit=limit)
     elif table == "waste":
         _print_waste(rows, limit=limit)
     else:
         columns = {name: (name.replace("_", " "), _cell_of(dtype)) for name, dtype in rows.schema.items()}
         right = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
-        print_table(_head(rows, limit).iter_rows(named=True), columns, right=right)
+        print_table(head(rows, limit).iter_rows(named=True), columns, right=right)
 
 
 def _print_explained(rows: pl.DataFrame, *, limit: int) -> None:
@@ -177,7 +176,7 @@ def _print_explained(rows: pl.DataFrame, *, limit: int) -> None:
         "why": ("why it does not count", _known),
     }
     print_table(
-        _head(told, limit).iter_rows(named=True), each, right=["source_line", "input_tokens", "output_tokens"],
+        head(told, limit).iter_rows(named=True), each, right=["source_line", "input_tokens", "output_tokens"],
         flexible="why",
     )  # fmt: skip
     line = f"{plural(rows.height, 'usage record')}, {format_count(rows.height - told.height)} counted"
@@ -209,10 +208,6 @@ def _print_waste(rows: pl.DataFrame, *, limit: int) -> None:
 def _total(amounts: pl.Series) -> Decimal:
     known: list[Decimal] = amounts.drop_nulls().to_list()
     return sum(known, Decimal(0))
-
-
-def _head(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
-    return rows if limit == _ALL else rows.head(limit)
 
 
 def _shown(rows: pl.DataFrame, limit: int) -> str:

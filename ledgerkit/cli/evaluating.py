@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
 from ledgerkit.cli.output import console, is_quiet, note, print_json, text
 from ledgerkit.errors import MissingExtraError
+from ledgerkit.tables.money import dollars
 
 if TYPE_CHECKING:
     from ledgerkit.evaluation import StrategyFile
@@ -87,7 +89,7 @@ def evaluate_command(  # noqa: PLR0913, PLR0917 - one argument per option
             out=out,
         )
     if as_json:
-        print_json({**result.as_data(), "summary": result.summary().to_dicts(), "runs": result.runs.to_dicts()})
+        print_json({**result.as_data(), "summary": in_dollars(result.summary()), "runs": in_dollars(result.runs)})
         return
     console().print(text(str(result)))
     best = result.recommend(by)
@@ -101,6 +103,11 @@ def evaluate_command(  # noqa: PLR0913, PLR0917 - one argument per option
 def _asked(strategies: tuple[str, ...], file: StrategyFile | None) -> list[Any]:
     named = list(file.strategies.values()) if file is not None else []
     return [*strategies, *named] or list(_USUAL)
+
+
+def in_dollars(rows: pl.DataFrame) -> pl.DataFrame:
+    """Costs as other outputs have them; an integer of that size would lose digits in many a JSON reader."""
+    return rows.with_columns(dollars(pl.col("cost_pico"))).rename({"cost_pico": "cost"})
 
 
 @contextmanager

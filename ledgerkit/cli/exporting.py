@@ -79,7 +79,7 @@ def _plain(account: lk.ExportAccount) -> dict[str, object]:
         "bytes": account.bytes,
         "runs": account.runs,
         "messages": account.messages,
-        "losses": account.frame().to_dicts(),
+        "losses": account.frame(),
     }
 
 

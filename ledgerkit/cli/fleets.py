@@ -46,7 +46,7 @@ def fleet_command(  # noqa: PLR0913, PLR0917 - one argument per option
     if html is not None:
         html.write_text(fleet.report(allow=allow), "utf-8")
     if as_json:
-        print_json({name: fleet.frame(name).to_dicts() for name in ("trends", "failures", "cost_drivers", "claims")})
+        print_json({name: fleet.frame(name) for name in ("trends", "failures", "cost_drivers", "claims")})
         return
     console().print(fleet)
     if html is not None:

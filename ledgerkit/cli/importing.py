@@ -14,7 +14,18 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, ledger_option
 from ledgerkit.cli.failing import explained_errors
-from ledgerkit.cli.output import Cell, console, footer, is_quiet, note, one_line, print_json, print_table, text
+from ledgerkit.cli.output import (
+    Cell,
+    console,
+    footer,
+    is_quiet,
+    note,
+    one_line,
+    print_json,
+    print_json_line,
+    print_table,
+    text,
+)
 from ledgerkit.ingest.importing import Progress as ProgressCallback
 from ledgerkit.ingest.places import places_looked_at, usual_places
 from ledgerkit.reports.formatting import format_count, format_money, plural
@@ -86,7 +97,7 @@ def import_command(
         if not paths and not labels:
             found = _usual_places(ledger_path, asks=not (yes or as_json))
         with lk.open(ledger_path) as ledger:  # made where it is not there: only now that there is what to import
-            _import(ledger, found, labels, as_json=as_json, **how)
+            _import(ledger, found, labels, as_json=as_json, in_lines=follow, **how)
             if follow:
                 _follow(ledger, found, interval, as_json=as_json, **how)
 
@@ -100,7 +111,7 @@ def _follow(ledger: lk.Ledger, found: Sequence[Path], interval: float, *, as_jso
             if not account.new_messages:
                 continue
             if as_json:
-                print_json(account_json(account))
+                print_json_line({**account_json(account), "labels": []})
                 continue
             costs = ledger.cost(by="session_id").head(1)
             total = f", dearest session so far {format_money(costs['cost'].item())}" if costs.height else ""
@@ -110,8 +121,9 @@ def _follow(ledger: lk.Ledger, found: Sequence[Path], interval: float, *, as_jso
 
 
 def _import(
-    ledger: lk.Ledger, found: Sequence[Path], labels: Sequence[Path], *, as_json: bool, **how: Unpack[_How]
-) -> None:
+    ledger: lk.Ledger, found: Sequence[Path], labels: Sequence[Path], *, as_json: bool, in_lines: bool,
+    **how: Unpack[_How],
+) -> None:  # fmt: skip
     """Imports logs, then labels, and prints the account."""
     account = None
     if found:
@@ -119,7 +131,8 @@ def _import(
             account = ledger.import_logs(*found, progress=progress, **how)
     labelled = [ledger.import_labels(path) for path in labels]
     if as_json:
-        print_json({**(account_json(account) if account else {}), "labels": [asdict(one) for one in labelled]})
+        made = {**(account_json(account) if account else {}), "labels": [asdict(one) for one in labelled]}
+        (print_json_line if in_lines else print_json)(made)
         return
     if account:
         print_account(account, ledger)

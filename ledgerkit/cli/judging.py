@@ -12,8 +12,8 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
-from ledgerkit.cli.context import json_option, reads_ledger, reads_past
-from ledgerkit.cli.output import Cell, console, footer, note, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.context import json_option, reads_ledger, reads_past, rows_wanted
+from ledgerkit.cli.output import Cell, console, footer, head, note, one_line, print_json, print_table, short_id, text
 from ledgerkit.reports.formatting import format_money, plural
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def judgements_command(  # noqa: PLR0913, PLR0917 - one argument per option
     found = ledger.judgements(runs=runs, judge=judge, kind=kind)
     found = found if everything else found.filter("is_current")
     if as_json:
-        print_json(found)
+        print_json(head(found, rows_wanted(limit, as_json=True)))
         return
     _print(found, limit)
     uncalibrated = found.join(ledger.calibrations(), on=_CALIBRATED, how="anti")
@@ -186,9 +186,9 @@ def _print(found: pl.DataFrame, limit: int) -> None:
 
 def _show(found: pl.DataFrame, columns: dict[str, tuple[str, Cell]], limit: int, *, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json(head(found, rows_wanted(limit, as_json=True)))
         return
-    shown = found if limit == _ALL else found.head(limit)
+    shown = head(found, limit)
     if shown.height:
         print_table(shown.iter_rows(named=True), columns, flexible=list(columns)[-1])
     if shown.height < found.height:

@@ -75,6 +75,11 @@ def short_id(run_id: str) -> str:
     return run_id[-8:]
 
 
+def head(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
+    """The first so many rows; 0 means all."""
+    return rows.head(limit) if limit else rows
+
+
 def print_table(
     rows: Iterable[Mapping[str, Any]],
     columns: Mapping[str, tuple[str, Cell]],
@@ -107,8 +112,12 @@ def print_table(
 
 def print_json(value: object) -> None:
     """Prints a value as JSON: frames as lists of objects, money and times as text."""
-    plain = value.to_dicts() if isinstance(value, pl.DataFrame) else value
-    click.echo(inert_json(json_text(plain, indent=2)))
+    click.echo(inert_json(json_text(value, indent=2)))
+
+
+def print_json_line(value: object) -> None:
+    """Prints a value as JSON on one line: one of several."""
+    click.echo(inert_json(json_text(value)))
 
 
 def json_text(value: object, *, indent: int | None = None) -> str:
@@ -128,7 +137,7 @@ def _finite(value: object) -> object:
         return {key: _finite(inner) for key, inner in cast(dict[str, object], value).items()}
     if isinstance(value, (list, tuple)):
         return [_finite(inner) for inner in cast(Sequence[object], value)]
-    return value
+    return _finite(_plain(value)) if isinstance(value, (pl.DataFrame, pl.Series)) else value
 
 
 def _is_utf8() -> bool:
@@ -141,9 +150,11 @@ def _plain(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):
-        return str(value)
+        return f"{value:f}"  # never with an exponent
     if isinstance(value, bytes):
         return {"bytes": len(value)}
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
     if isinstance(value, pl.Series):
         return value.to_list()
     raise TypeError(f"no JSON form for {type(value).__name__}")

@@ -63,10 +63,10 @@ def context_command(  # noqa: PLR0913, PLR0917 - one argument per option
                 "request": context.request.model_dump(mode="json"),
                 "digest": context.digest,
                 "tokens": context.tokens,
-                "sections": context.sections.to_dicts(),
-                "account": context.account.to_dicts(),
-                "tools": context.tools.to_dicts(),
-                "questions": context.questions.to_dicts(),
+                "sections": context.sections,
+                "account": context.account,
+                "tools": context.tools,
+                "questions": context.questions,
             }
         )
     else:

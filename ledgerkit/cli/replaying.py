@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Final, cast
 
 import click
@@ -79,7 +80,11 @@ def replay_command(  # noqa: PLR0913, PLR0917 - one argument per option
     if page is not None:
         from ledgerkit.notebook import export_replay
 
-        click.echo(str(export_replay(replay, page, allow=allow)))
+        written = export_replay(replay, page, allow=allow)
+        if as_json:
+            print_json({"path": str(written.absolute()), "bytes": written.stat().st_size})
+        else:
+            click.echo(str(written))
     elif as_json:
         steps = [replay.step(at)] if at is not None else list(replay)
         print_json([_json(step, visible=visible) for step in steps])
@@ -99,7 +104,7 @@ def _verify(ledger: lk.Ledger, run_id: str | None, *, as_json: bool) -> None:
     else:
         rows = ledger.verify_replay([ledger.run(run_id).run_id]).drop("session_id", "run_id")
     if as_json:
-        print_json(rows.to_dicts())
+        print_json(rows)
         return
     numbers = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
     columns = {name: (name.replace("_", " "), _figure if name in numbers else str) for name in rows.columns}
@@ -115,7 +120,7 @@ def _figure(value: float | None) -> str:
 def _part(ledger: lk.Ledger, run_id: str, against: str, *, as_json: bool) -> None:
     found = ledger.first_divergence(run_id, against)
     if as_json:
-        print_json({"what": found.what.value, "same": found.same, "a": found.a, "b": found.b})
+        print_json(asdict(found))
         return
     out = console()
     out.print(text(found.sentence, "bold"))
@@ -130,8 +135,7 @@ def _json(step: Step, *, visible: bool) -> dict[str, Any]:
     out: dict[str, Any] = {"step": step.number, "call": step.call, "visible_parts": step.visible.height}
     out |= {"visible_tokens": step.visible_tokens, "spent": step.spent, "unpriced": step.unpriced}
     names = ("entered", "wrote", "came_back", "beside", *(("visible",) if visible else ()))
-    out["verdicts"] = step.verdicts.to_dicts()
-    return out | {name: getattr(step, name).to_dicts() for name in names}
+    return out | {name: getattr(step, name) for name in (*names, "verdicts")}
 
 
 def _print_step(step: Step, total: int, *, visible: bool) -> None:

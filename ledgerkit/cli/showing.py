@@ -11,8 +11,8 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
-from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_past
-from ledgerkit.cli.output import console, footer, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_past, rows_wanted
+from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table, short_id, text
 from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.protocol.parts import Part
 from ledgerkit.reports.formatting import (
@@ -39,7 +39,7 @@ def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, audience:
     WHAT is an id; artifact:ID shows an artifact.
     """
     if what.startswith("artifact:"):
-        _show_artifact(ledger, what, audience)
+        _show_artifact(ledger, what, audience, as_json=as_json)
     elif is_uuid(what) and (message := ledger.find_by_id(what)) is not None:
         _show_message(message, audience, as_json=as_json)
     else:
@@ -49,10 +49,12 @@ def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, audience:
 def _show_run(run: lk.Run, limit: int, first: int, audience: lk.Audience, *, as_json: bool) -> None:
     parts, withheld = visible_to(run.parts(), audience)
     heads = parts.filter(parts["part_index"] == 0, parts["sequence_no"] >= first)
-    shown = heads if limit == 0 else heads.head(limit)
+    shown = head(heads, rows_wanted(limit, as_json=as_json))
     verdicts, _ = visible_to(run.verifier_results(), audience)
     if as_json:
-        print_json({"run": run.facts, "messages": shown.to_dicts(), "verifier_results": verdicts.to_dicts()})
+        whole = parts.join(shown.select("message_id"), on="message_id", how="semi", maintain_order="left")
+        print_json({"run": run.facts, "parts": whole, "withheld": withheld, "verifier_results": verdicts,
+                    "children": run.children()})  # fmt: skip
         return
     _print_facts(run.facts)
     _print_checks(verdicts)
@@ -138,7 +140,8 @@ def _show_message(message: lk.AgentMessage, audience: lk.Audience, *, as_json: b
     parts = [part for part in message.parts if audience.may_see(part.visibility)]
     if as_json:
         whole = json.loads(message.model_dump_json())
-        print_json({**whole, "parts": [json.loads(part.model_dump_json()) for part in parts]})
+        shown = [json.loads(part.model_dump_json()) for part in parts]
+        print_json({**whole, "parts": shown, "withheld": len(message.parts) - len(parts)})
         return
     out = console()
     out.print(text(f"{message.kind} by {message.actor}", "bold"), text(format_time(message.created_at), "dim"))
@@ -165,14 +168,19 @@ def _print_part(part: Part) -> None:
         out.print(text(body))
 
 
-def _show_artifact(ledger: lk.Ledger, reference: str, audience: lk.Audience) -> None:
+def _show_artifact(ledger: lk.Ledger, reference: str, audience: lk.Audience, *, as_json: bool) -> None:
     content, media_type, label = ledger.artifact(reference)
-    if not label.is_projectable and audience is not lk.Audience.AUDIT:
+    is_withheld = not label.is_projectable and audience is not lk.Audience.AUDIT
+    is_text = media_type.startswith("text/") or media_type.endswith("json")
+    if as_json:
+        said = content.decode("utf-8", "replace") if is_text and not is_withheld else None
+        facts = {"artifact": reference, "media_type": media_type, "label": label, "bytes": len(content)}
+        print_json({**facts, "withheld": is_withheld, "text": said})
+    elif is_withheld:
         console().print(
             text(f"{media_type}, {plural(len(content), 'byte')}, {label}: withheld (--audit shows it)", "dim")
         )
-        return
-    if media_type.startswith("text/") or media_type.endswith("json"):
+    elif is_text:
         console().print(text(content.decode("utf-8", "replace")))
     else:
         console().print(text(f"{media_type}, {plural(len(content), 'byte')}, {label}"))

@@ -7,7 +7,6 @@ the tokens stand alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
@@ -16,10 +15,9 @@ import polars as pl
 from ledgerkit.cost.attribution import Attribution
 from ledgerkit.memory.evidence.calls import references
 from ledgerkit.protocol.vocabulary import TrustLevel
+from ledgerkit.tables.money import DOLLARS, dollars
 
 RUN: Final = ["session_id", "run_id"]
-DOLLARS: Final = pl.Decimal(38, 12)
-_PICO: Final = Decimal("0.000000000001")
 _CITED: Final = 10
 
 
@@ -252,9 +250,7 @@ def _by_run(parts: pl.DataFrame, *, with_creation: bool = False) -> pl.DataFrame
 
 
 def _findings(rows: pl.DataFrame, pattern: Pattern, severity: pl.Expr, why: pl.Expr) -> pl.DataFrame:
-    cost = pl.when(pl.col("is_priced").fill_null(value=False)).then(
-        (pl.col("pico").cast(pl.Decimal(38, 0)) * pl.lit(_PICO)).cast(DOLLARS)
-    )
+    cost = pl.when(pl.col("is_priced").fill_null(value=False)).then(dollars(pl.col("pico")))
     return (
         rows.with_columns(pattern=pl.lit(pattern.value), severity=severity, why=why, cost=cost)
         .with_columns(evidence=pl.col("evidence").list.unique(maintain_order=True))

@@ -19,6 +19,7 @@ from ledgerkit.judges.material import RUN, Material
 from ledgerkit.protocol.messages import AppendMessageCommand
 from ledgerkit.protocol.parts import JsonPart
 from ledgerkit.protocol.vocabulary import MessageKind, RunRelation, TrustLevel, Visibility
+from ledgerkit.tables.money import DOLLARS
 
 REVIEWS: Final = "reviews"
 """The session of all review runs."""
@@ -76,7 +77,7 @@ JUDGEMENTS: Final = pl.Schema(
         "evidence": pl.List(pl.String()),
         "votes": pl.List(pl.String()),
         "agreement": pl.Float64(),
-        "cost": pl.Decimal(38, 12),
+        "cost": DOLLARS,
         "trust_level": pl.String(),
     }
 )
@@ -254,7 +255,7 @@ def judgement_frame(parts: pl.DataFrame) -> pl.DataFrame:
             *(subject.field(name) for name in ("kind", "session_id", "run_id", "reference", "state")),
             evidence=evidence.list.unique(maintain_order=True),
             agreement=agreement(rows["votes"]),
-            cost=pl.col("cost_usd").cast(pl.Decimal(38, 12)),
+            cost=pl.col("cost_usd").cast(DOLLARS),
             trust_level="part_trust_level",
         )
         .sort("created_at", "message_id")

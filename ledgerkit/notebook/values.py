@@ -24,12 +24,12 @@ from ledgerkit.reports.formatting import (
     format_money,
     format_time,
 )
+from ledgerkit.tables.money import ONE_PICO
 
 Shown = Callable[[Any], Safe | str]
 
 SHORT_ID: Final = 8
 _ITEMS: Final = 4
-_PICO: Final = Decimal("0.000000000001")
 _MONEY: Final = ("cost", "amount", "spent", "left", "budget", "price")
 _CHIPS: Final[dict[str, Callable[[str | None], Cell]]] = {
     "kind": labels.kind_chip,
@@ -94,7 +94,7 @@ def short_id(value: str | None) -> Safe | str:
 
 def _number(name: str, dtype: pl.DataType) -> Shown:
     if name.endswith("_pico"):
-        return lambda value: UNKNOWN if value is None else format_money(Decimal(int(value)) * _PICO)
+        return lambda value: UNKNOWN if value is None else format_money(Decimal(int(value)) * ONE_PICO)
     if isinstance(dtype, pl.Decimal) or (dtype.is_float() and name.endswith(("_usd", "_cost"))):
         return _money if any(word in name for word in _MONEY) or name.endswith("_usd") else _plain
     if name.endswith("duration_s") or name == "duration":

@@ -68,12 +68,12 @@ def test_a_run_is_shown_by_the_beginning_of_its_id(run: Invoke, dearest: str) ->
     assert "withheld" in out
     shown = json.loads(run("show", dearest[:8], "--json", "-n", "0").output)
     assert shown["run"]["run_id"] == dearest
-    assert all(row["part_visibility"] != "AUDIT_ONLY" for row in shown["messages"])
+    assert all(row["part_visibility"] != "AUDIT_ONLY" for row in shown["parts"])
 
 
 def test_an_audit_sees_what_people_do_not(run: Invoke, dearest: str) -> None:
-    people = json.loads(run("show", dearest, "--json", "-n", "0").output)["messages"]
-    audit = json.loads(run("show", dearest, "--json", "-n", "0", "--audit").output)["messages"]
+    people = json.loads(run("show", dearest, "--json", "-n", "0").output)["parts"]
+    audit = json.loads(run("show", dearest, "--json", "-n", "0", "--audit").output)["parts"]
     assert len(audit) > len(people)
 
 

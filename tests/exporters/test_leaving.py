@@ -18,7 +18,8 @@ from tests.redaction.carriers import CARRIERS
 from tests.redaction.kinds import KINDS
 from tests.redaction.ledgers import everything_in, found_in
 from tests.redaction.measuring import trial
-from tests.redaction.test_ledger import a_log, a_password, a_value
+from tests.redaction.planted import a_password, a_value
+from tests.redaction.test_ledger import a_log
 
 FORMATS: Final = ("atif", "scout", "jsonl")
 CARRIER: Final = {carrier.name: carrier for carrier in CARRIERS}

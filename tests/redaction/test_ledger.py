@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 from pathlib import Path
 
 import pytest
@@ -16,18 +15,9 @@ from tests.redaction.carriers import CARRIERS
 from tests.redaction.kinds import KINDS
 from tests.redaction.ledgers import everything_in, everything_said, found_in
 from tests.redaction.measuring import Trial, trial
+from tests.redaction.planted import a_password, a_value
 
 CARRIER = {carrier.name: carrier for carrier in CARRIERS}
-LETTERS = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-
-
-def a_value(seed: str, length: int = 24) -> str:
-    rng = random.Random(seed)
-    return "".join(rng.choice(LETTERS) for _ in range(length)) + "7Q"
-
-
-def a_password(value: str) -> str:
-    return f"DB_PASSWORD={value}"
 
 
 def a_log(trials: list[Trial]) -> Log:

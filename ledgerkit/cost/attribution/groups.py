@@ -7,7 +7,6 @@ call by call, not guessed from its total; a named line is a group of its own wit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import polars as pl
 from ledgerkit.cost.attribution.attributing import Attribution
 from ledgerkit.errors import UnknownNameError
 from ledgerkit.strategies.grid import ints
+from ledgerkit.tables.money import DOLLARS, dollars
 
 PART_LABELS: Final = (
     "message_id",
@@ -47,10 +47,6 @@ CALL_LABELS: Final = ("model", "provider", "service_tier", "day", "week", "month
 """What the call is labelled with that paid."""
 LABELS: Final = (*PART_LABELS, *RUN_LABELS, *CALL_LABELS)
 """All labels that an amount can be grouped by."""
-DOLLARS: Final = pl.Decimal(38, 12)
-"""US dollars in whole pico-dollars."""
-
-ONE_PICO: Final = Decimal("0.000000000001")
 _COUNTS: Final = ("parts", "tokens", "carried_calls")
 _MONEY: Final = ("carrying_cost", "creation_cost", "cost", "scaled_cost")
 _AMOUNTS: Final = (*_COUNTS, "carrying_pico", "scaled_pico", "creation_pico", "line_pico")
@@ -116,7 +112,7 @@ def _in_dollars(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return rows.select(
         *keys,
         *_COUNTS,
-        *((pico.cast(pl.Decimal(38, 0)) * pl.lit(ONE_PICO)).cast(DOLLARS).alias(name) for name, pico in money.items()),
+        *(dollars(pico).alias(name) for name, pico in money.items()),
     )
 
 

@@ -13,10 +13,10 @@ import polars as pl
 
 from ledgerkit.cost.attribution.attributing import Attribution
 from ledgerkit.cost.attribution.carrying import Carrying
-from ledgerkit.cost.attribution.groups import DOLLARS, ONE_PICO
 from ledgerkit.cost.attribution.lines import Line
 from ledgerkit.strategies.grid import Ints, sums_before
 from ledgerkit.strategies.ranges import sums_below
+from ledgerkit.tables.money import dollars
 
 OUTPUT: Final = "output"
 """Name of the line for what a call wrote, seen or hidden."""
@@ -51,8 +51,7 @@ def by_step(found: Attribution, labels: pl.Series) -> pl.DataFrame:
     rows = pl.concat(tables, how="diagonal").filter(pl.col("pico") != 0)
     keys = [*_IDS, "label", "line"]
     sums = rows.group_by(keys).agg(pl.col("pico").sum())
-    cost = (pl.col("pico").cast(pl.Decimal(38, 0)) * pl.lit(ONE_PICO)).cast(DOLLARS)
-    return sums.select(*keys, cost=cost).sort(
+    return sums.select(*keys, cost=dollars(pl.col("pico"))).sort(
         "session_id", "run_id", "step", "call_id", "label", "line", nulls_last=True
     )
 

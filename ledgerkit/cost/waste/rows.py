@@ -7,6 +7,8 @@ from typing import Final
 
 import polars as pl
 
+from ledgerkit.tables.money import DOLLARS
+
 
 class Waste(StrEnum):
     """What was paid for without need, or beside the work. Kinds overlap: do not add them up."""
@@ -25,7 +27,6 @@ class Waste(StrEnum):
     """What a subagent cost, and its share of the session."""
 
 
-DOLLARS: Final = pl.Decimal(38, 12)
 WASTE: Final = pl.Schema(
     {
         "kind": pl.String(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Final
 
 import polars as pl
 
 from ledgerkit.cost.prices import PriceBook
-from ledgerkit.cost.waste.rows import DOLLARS, Waste, reference, rows_of
+from ledgerkit.cost.waste.rows import Waste, reference, rows_of
+from ledgerkit.tables.money import dollars
 
 LEAST_MISSED: Final = 1_024
 """Fewer tokens are no miss: caches hold blocks, and the end of a prompt is always new."""
@@ -16,7 +16,6 @@ FIVE_MINUTES: Final = 300
 ONE_HOUR: Final = 3_600
 _RUN: Final = ["session_id", "run_id"]
 _PARTS_PER_PICO: Final = 10**12
-_ONE_PICO: Final = Decimal("0.000000000001")
 
 
 def cache_misses(calls: pl.DataFrame, changes: pl.DataFrame, book: PriceBook | None = None) -> pl.DataFrame:
@@ -52,10 +51,7 @@ def cache_misses(calls: pl.DataFrame, changes: pl.DataFrame, book: PriceBook | N
             tokens="missed",
             detail=cause,
             refs=refs,
-            cost=(
-                (pl.col("missed").cast(pl.Int128) * pl.col("dearer") // _PARTS_PER_PICO).cast(pl.Decimal(38, 0))
-                * pl.lit(_ONE_PICO)
-            ).cast(DOLLARS),
+            cost=dollars(pl.col("missed").cast(pl.Int128) * pl.col("dearer") // _PARTS_PER_PICO),
         ),
     )
 
