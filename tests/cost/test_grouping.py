@@ -23,6 +23,7 @@ def test_costs_are_summed_by_model_with_the_dearest_first(calls: Calls) -> None:
     assert groups["cost"].to_list() == [Decimal("0.0045"), Decimal("0.0045"), None]
     assert groups["calls"].to_list() == [1, 2, 1]
     assert groups["unpriced_calls"].to_list() == [0, 0, 1]
+    assert not [name for name in groups.columns if name.startswith("cost_")]  # leaves only if asked for
 
 
 def test_a_group_with_some_unpriced_calls_gives_the_known_cost_and_counts_the_rest(calls: Calls) -> None:

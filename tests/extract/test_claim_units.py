@@ -277,3 +277,13 @@ def test_without_the_columns_of_calls_only_texts_are_read() -> None:
 def test_a_failure_that_was_there_before_is_no_verdict_too() -> None:
     rows = parts({"text": "The tests are failing, but that is pre-existing and lint is clean."})
     assert claims_frame(rows)["claim_class"].to_list() == ["baseline"]
+
+
+@pytest.mark.parametrize("text", ["I have not fixed the failing test.", "The bug was not fixed.", "Is the bug fixed?"])
+def test_what_is_denied_or_asked_is_no_repair(text: str) -> None:
+    assert "fixed" not in claims_frame(parts({"text": text}))["claim_class"].to_list()
+
+
+def test_all_failures_are_more_than_some() -> None:
+    found = claims_frame(parts({"text": "Fixed ALL failing tests."}, {"text": "Fixed the failing tests."}))
+    assert found["scope"].to_list() == ["all", "unsaid"]

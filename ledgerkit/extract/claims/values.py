@@ -47,9 +47,9 @@ def path_of(text: str) -> str | None:
         ('src/a.py', None, None, 'Makefile')
     """
     value = _LINES.sub("", text.strip().rstrip(".,;:"))
-    if not value or " " in value or value.lower() in _PRODUCTS or "://" in value or "*" in value:
+    if value.lower() in _PRODUCTS or not re.fullmatch(r"[\w.@+~/\\-]{1,300}", value):
         return None
-    return value if re.fullmatch(r"[\w.@+~/\\-]{1,300}", value) and is_file_name(value, only_known=True) else None
+    return value if is_file_name(value, only_known=True) else None
 
 
 def named_files(unit: Unit) -> Iterator[tuple[int, int, str]]:
