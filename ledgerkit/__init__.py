@@ -13,7 +13,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ledgerkit.cost import PriceBook
 from ledgerkit.errors import (
     ComparisonError,
     ConfigurationError,
@@ -36,17 +35,18 @@ from ledgerkit.errors import (
     RunLockedError,
     UnknownNameError,
 )
-from ledgerkit.ledger import Ledger, open
 from ledgerkit.protocol.vocabulary import Audience, MessageKind, TrustLevel, Visibility
-from ledgerkit.run import Run
-from ledgerkit.run_sets import RunSet
 
 if TYPE_CHECKING:
     from ledgerkit import strategies as strategies
     from ledgerkit.comparisons import Comparison, compare
+    from ledgerkit.cost import PriceBook
     from ledgerkit.exports import ExportAccount
     from ledgerkit.ingest.account import ImportAccount
+    from ledgerkit.ledger import Ledger, open
     from ledgerkit.protocol.messages import AgentMessage, AppendMessageCommand, MessageRange
+    from ledgerkit.run import Run
+    from ledgerkit.run_sets import RunSet
     from ledgerkit.store.integrity.checkpoints import Checkpoint
     from ledgerkit.store.integrity.proofs import InclusionProof
     from ledgerkit.store.recorder import Recorder
@@ -104,14 +104,19 @@ _LATE = {
     "ExportAccount": "ledgerkit.exports",
     "ImportAccount": "ledgerkit.ingest.account",
     "InclusionProof": "ledgerkit.store.integrity.proofs",
+    "Ledger": "ledgerkit.ledger",
     "MessageRange": "ledgerkit.protocol.messages",
+    "PriceBook": "ledgerkit.cost",
     "Recorder": "ledgerkit.store.recorder",
+    "Run": "ledgerkit.run",
+    "RunSet": "ledgerkit.run_sets",
     "compare": "ledgerkit.comparisons",
+    "open": "ledgerkit.ledger",
 }
 
 
 def __getattr__(name: str) -> object:
-    """Names whose modules are loaded at their first use: pydantic's models are half the price of an import."""
+    """Names whose modules are loaded at their first use: ``--help`` and a shell's completion wait for none of them."""
     if name == "strategies":
         return import_module("ledgerkit.strategies")
     if name not in _LATE:

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from ledgerkit.protocol.vocabulary import ToolStatus
-from ledgerkit.safety import inert_terminal
+from ledgerkit.safety.inert import inert_terminal
 
 NOT_RECORDED: Final = "not recorded"
 LABEL_LENGTH: Final = 34

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from ledgerkit import __version__
 from ledgerkit.cli.ending import ended_well
 from ledgerkit.cli.failing import ComparisonFailure, LedgerkitFailure
 from ledgerkit.cli.nearest import nearest
-from ledgerkit.cli.output import QUIET
+from ledgerkit.cli.quiet import QUIET
 
 if TYPE_CHECKING:
     from ledgerkit.cli.settings import Settings
@@ -75,6 +76,12 @@ class _Commands(click.Group):
         if all(parameter.name != _QUIET_NAME for parameter in command.params):
             command.params.append(_quiet_option())
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands with their lines, none of them loaded; options as click has them."""
+        options = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
+        fitting = [name for name in _COMMANDS if name.startswith(incomplete)]
+        return [*(CompletionItem(name, help=_COMMANDS[name][1]) for name in fitting), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx

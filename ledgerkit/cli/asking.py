@@ -26,7 +26,7 @@ from ledgerkit.cli.output import (
     short_id,
     text,
 )
-from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
+from ledgerkit.formatting import format_compact, format_count, format_money, format_time, plural
 from ledgerkit.safety.inert import inert_terminal
 
 

@@ -14,7 +14,7 @@ import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_ledger, rows_wanted
 from ledgerkit.cli.output import Cell, console, footer, one_line, print_json, print_table, text
-from ledgerkit.reports.formatting import format_bytes, format_count, format_time, plural
+from ledgerkit.formatting import format_bytes, format_count, format_time, plural
 
 FOUND_EXIT = 1
 

@@ -12,8 +12,8 @@ from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past, rows_wanted
 from ledgerkit.cli.output import Cell, console, footer, head, one_line, print_json, print_table, short_id, text
 from ledgerkit.extract.claims import ClaimClass
+from ledgerkit.formatting import format_count, plural
 from ledgerkit.protocol.vocabulary import ClaimOutcome
-from ledgerkit.reports.formatting import format_count, plural
 
 _GRAVEST_FIRST: Final = ("contradicted", "unsupported", "stale", "unverified", "supported")
 _COLOUR: Final = {

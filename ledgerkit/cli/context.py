@@ -14,7 +14,7 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.failing import explained_errors
 from ledgerkit.cli.output import footer
-from ledgerkit.reports.formatting import plural
+from ledgerkit.formatting import plural
 
 DEFAULT_LEDGER: Final = "runs.ledger"
 

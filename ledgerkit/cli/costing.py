@@ -13,7 +13,7 @@ import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_past, rows_wanted
 from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table, short_id
 from ledgerkit.costs import full_names, is_attributed
-from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_share, plural
+from ledgerkit.formatting import format_compact, format_count, format_money, format_share, plural
 
 _ALL: Final = 0
 

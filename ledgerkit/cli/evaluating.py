@@ -14,7 +14,8 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, is_quiet, note, print_json, text
+from ledgerkit.cli.output import console, note, print_json, text
+from ledgerkit.cli.quiet import is_quiet
 from ledgerkit.errors import MissingExtraError
 from ledgerkit.tables.money import dollars
 

@@ -11,7 +11,7 @@ import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, reads_past
 from ledgerkit.cli.output import Cell, console, note, print_json, print_table, text
-from ledgerkit.reports.formatting import plural
+from ledgerkit.formatting import plural
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -18,7 +18,6 @@ from ledgerkit.cli.output import (
     Cell,
     console,
     footer,
-    is_quiet,
     note,
     one_line,
     print_json,
@@ -26,9 +25,10 @@ from ledgerkit.cli.output import (
     print_table,
     text,
 )
+from ledgerkit.cli.quiet import is_quiet
+from ledgerkit.formatting import format_count, format_money, plural
 from ledgerkit.ingest.importing import Progress as ProgressCallback
 from ledgerkit.ingest.places import places_looked_at, usual_places
-from ledgerkit.reports.formatting import format_count, format_money, plural
 
 _SHOWN_DAMAGE = 20
 _SHOWN_NAMES = 4

@@ -11,7 +11,7 @@ import click
 
 from ledgerkit.cli.failing import explained_errors
 from ledgerkit.cli.output import console, note, text
-from ledgerkit.reports.formatting import plural
+from ledgerkit.formatting import plural
 
 if TYPE_CHECKING:
     from ledgerkit.notebook.lab import Lab

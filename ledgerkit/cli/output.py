@@ -17,21 +17,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ledgerkit.cli.quiet import is_quiet
 from ledgerkit.safety.inert import inert_json, inert_terminal
 
 PIPED_WIDTH: Final = 160
 """Columns of what is written to a file or pipe, which has no width of its own."""
 
-QUIET: Final = "ledgerkit.quiet"
-"""Key of the command's context under which ``--quiet`` stands."""
-
 Cell = Callable[[Any], str]
-
-
-def is_quiet() -> bool:
-    """Whether only results and errors are to be printed."""
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(QUIET))
 
 
 def note(value: object, style: str = "dim") -> None:

@@ -11,8 +11,8 @@ from ledgerkit.cli.compacting import show_compactions
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
 from ledgerkit.cli.output import console, footer, one_line, print_json, text
+from ledgerkit.formatting import format_count
 from ledgerkit.protocol.memory import EvidencedBase, WorkingMemory
-from ledgerkit.reports.formatting import format_count
 
 _SECTIONS: Final[dict[str, str]] = {
     "current_plan": "plan",

@@ -15,8 +15,8 @@ import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, reads_past
 from ledgerkit.cli.output import console, one_line, print_json, print_table, text
+from ledgerkit.formatting import format_compact, format_count, format_money, format_time, plural
 from ledgerkit.replay import Replay, Step
-from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_time, plural
 
 _KEYS: Final = (
     "n next  p previous  g go to  / find  f next failure  c next claim  m dearest step  v what was visible  q quit"

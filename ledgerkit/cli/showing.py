@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
@@ -13,9 +13,7 @@ import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_past, rows_wanted
 from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table, short_id, text
-from ledgerkit.protocol.identifiers import is_uuid
-from ledgerkit.protocol.parts import Part
-from ledgerkit.reports.formatting import (
+from ledgerkit.formatting import (
     format_compact,
     format_count,
     format_duration,
@@ -23,7 +21,11 @@ from ledgerkit.reports.formatting import (
     format_time,
     plural,
 )
+from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.safety.gate import visible_to
+
+if TYPE_CHECKING:
+    from ledgerkit.protocol.parts import Part
 
 
 @click.command("show")

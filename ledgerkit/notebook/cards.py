@@ -12,13 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ledgerkit.ledger import Ledger
-from ledgerkit.notebook.html import Child, Safe, cell, joined, tag
-from ledgerkit.notebook.tables import show
-from ledgerkit.notebook.values import chip, tone_of, toned
-from ledgerkit.replay import Step
-from ledgerkit.reports import labels
-from ledgerkit.reports.formatting import (
+from ledgerkit.formatting import (
     format_compact,
     format_count,
     format_duration,
@@ -26,6 +20,12 @@ from ledgerkit.reports.formatting import (
     format_time,
     plural,
 )
+from ledgerkit.ledger import Ledger
+from ledgerkit.notebook.html import Child, Safe, cell, joined, tag
+from ledgerkit.notebook.tables import show
+from ledgerkit.notebook.values import chip, tone_of, toned
+from ledgerkit.replay import Step
+from ledgerkit.reports import labels
 from ledgerkit.run import Run
 
 _RUNS: Final = 8

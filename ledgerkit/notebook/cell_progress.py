@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ledgerkit.formatting import format_duration
 from ledgerkit.notebook.html import Safe, cell, tag
-from ledgerkit.reports.formatting import format_duration
 
 _EVERY_S: Final = 0.15
 

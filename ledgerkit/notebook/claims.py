@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from ledgerkit.formatting import plural
 from ledgerkit.notebook.html import Safe, cell, joined, tag
 from ledgerkit.notebook.tables import replay_call
 from ledgerkit.notebook.values import tone_of, toned
-from ledgerkit.reports.formatting import plural
 from ledgerkit.safety.inert import inert_terminal
 
 ORDER: Final = ("contradicted", "stale", "unsupported", "unverified", "supported")

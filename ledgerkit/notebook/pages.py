@@ -12,6 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from ledgerkit.errors import LedgerkitError, ProtocolError
+from ledgerkit.formatting import format_money, format_time
 from ledgerkit.notebook.cards import run_title
 from ledgerkit.notebook.page_rows import (
     BAD,
@@ -32,7 +33,6 @@ from ledgerkit.notebook.page_rows import (
 from ledgerkit.notebook.sights import Sights
 from ledgerkit.protocol.vocabulary import ContextSection
 from ledgerkit.replay import Replay
-from ledgerkit.reports.formatting import format_money, format_time
 from ledgerkit.strategies import Strategy
 
 BINS: Final = 400

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ledgerkit.formatting import format_compact, format_money, plural
 from ledgerkit.notebook.cards import parts_list
 from ledgerkit.notebook.html import Safe, cell, joined, tag
 from ledgerkit.notebook.values import toned
 from ledgerkit.replay import Replay, Step
-from ledgerkit.reports.formatting import format_compact, format_money, plural
 
 MOST_STEPS: Final = 40
 

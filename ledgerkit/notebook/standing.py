@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ledgerkit.formatting import format_time
 from ledgerkit.notebook.html import Safe, document, joined, tag
 from ledgerkit.notebook.module import standing_text, style_text
 from ledgerkit.notebook.page_rows import Answer, inert_answer, part_detail, part_row, step_row
@@ -23,7 +24,6 @@ from ledgerkit.notebook.writing import write_page
 from ledgerkit.projection.account import Left
 from ledgerkit.protocol.vocabulary import ContextSection, Rendition
 from ledgerkit.replay import Replay
-from ledgerkit.reports.formatting import format_time
 from ledgerkit.safety.gate import check_output
 from ledgerkit.safety.redaction import standard_redactor
 from ledgerkit.strategies import Strategy, parse_strategy

@@ -14,9 +14,9 @@ from typing import Any, Final
 import polars as pl
 
 from ledgerkit.errors import UnknownNameError
+from ledgerkit.formatting import plural
 from ledgerkit.notebook.html import Child, Safe, cell, joined, tag
 from ledgerkit.notebook.values import SHORT_ID, shown_as
-from ledgerkit.reports.formatting import plural
 from ledgerkit.safety.inert import inert_terminal
 
 _LONGEST: Final = 600

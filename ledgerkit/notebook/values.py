@@ -12,10 +12,7 @@ from typing import Any, Final, cast
 
 import polars as pl
 
-from ledgerkit.notebook.html import Safe, tag
-from ledgerkit.reports import labels
-from ledgerkit.reports.blocks import Cell
-from ledgerkit.reports.formatting import (
+from ledgerkit.formatting import (
     UNKNOWN,
     format_bytes,
     format_compact,
@@ -24,6 +21,9 @@ from ledgerkit.reports.formatting import (
     format_money,
     format_time,
 )
+from ledgerkit.notebook.html import Safe, tag
+from ledgerkit.reports import labels
+from ledgerkit.reports.blocks import Cell
 from ledgerkit.tables.money import ONE_PICO
 
 Shown = Callable[[Any], Safe | str]

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from ledgerkit.formatting import format_money, plural
 from ledgerkit.judges.rules.said import unresolved
 from ledgerkit.reports.audit_answers import Answer, AnswerRow, answer
 from ledgerkit.reports.audit_input import AuditInput, message, quote
-from ledgerkit.reports.formatting import format_money, plural
 
 _BRANCHES: Final = ("rewind", "retry", "fork")
 _KEY_FILES: Final = (

@@ -7,9 +7,9 @@ from typing import Final
 
 import polars as pl
 
+from ledgerkit.formatting import plural
 from ledgerkit.reports.audit_answers import Answer, AnswerRow, answer
 from ledgerkit.reports.audit_input import AuditInput, message, quote
-from ledgerkit.reports.formatting import plural
 from ledgerkit.safety.injection import authority_attempts
 
 _INSTRUCTS: Final = {

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from ledgerkit.formatting import format_money, format_time, plural
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.reports import audit_events, audit_questions
 from ledgerkit.reports.audit_answers import Answer
 from ledgerkit.reports.audit_input import AuditInput, quote, seen_by
 from ledgerkit.reports.blocks import Cell, Column, Fact, Note, Section, Table, chip, code
-from ledgerkit.reports.formatting import format_money, format_time, plural
 from ledgerkit.reports.rendering import render
 from ledgerkit.safety.inert import inert_terminal
 

@@ -13,13 +13,13 @@ import polars as pl
 
 from ledgerkit import charts
 from ledgerkit.comparison import Compared
+from ledgerkit.formatting import format_count, format_time, plural
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.reports import comparison_tables as tables
 from ledgerkit.reports import comparison_words as words
 from ledgerkit.reports.blocks import Cell, Fact, Figure, Note, Section, code
 from ledgerkit.reports.comparison_flips import Flips
 from ledgerkit.reports.excerpts import one_line
-from ledgerkit.reports.formatting import format_count, format_time, plural
 from ledgerkit.reports.pictures import Picture
 from ledgerkit.reports.rendering import render
 

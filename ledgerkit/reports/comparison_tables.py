@@ -11,10 +11,10 @@ from typing import Any, Final
 import polars as pl
 
 from ledgerkit.comparison import METRICS, Compared
+from ledgerkit.formatting import format_count, format_share
 from ledgerkit.reports import comparison_words as words
 from ledgerkit.reports.blocks import Cell, Column, Table, chip, code, left, right
 from ledgerkit.reports.excerpts import one_line
-from ledgerkit.reports.formatting import format_count, format_share
 
 NAME: Final = 100
 """Characters of a name."""

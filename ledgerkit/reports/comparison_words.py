@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from ledgerkit.comparison import METRICS, Compared
+from ledgerkit.formatting import UNKNOWN, format_compact, format_duration, format_money, plural
 from ledgerkit.reports.blocks import Tone
-from ledgerkit.reports.formatting import UNKNOWN, format_compact, format_duration, format_money, plural
 
 TONES: Final[dict[str, Tone]] = {
     "regressed": "bad",

@@ -12,8 +12,8 @@ import polars as pl
 
 from ledgerkit import cost
 from ledgerkit.charts.shapes import NOT_RECORDED
+from ledgerkit.formatting import format_compact, format_count, format_money, format_share, plural
 from ledgerkit.reports.blocks import Cell, Column, Table, code, right
-from ledgerkit.reports.formatting import format_compact, format_count, format_money, format_share, plural
 
 _LEAVES: Final = {
     "cost_input": ("Input, not cached", None),

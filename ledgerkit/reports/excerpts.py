@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from ledgerkit.reports.blocks import Excerpt
-from ledgerkit.safety import inert_html
+from ledgerkit.safety.inert import inert_html
 
 _SHORTEST: Final = 200
 _INLINE: Final = 100

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from ledgerkit import charts
+from ledgerkit.formatting import UNKNOWN, format_count, format_money, format_share, format_time, plural
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.reports.blocks import Cell, Column, Fact, Figure, Note, Section, Table, code, left, right
 from ledgerkit.reports.excerpts import one_line
-from ledgerkit.reports.formatting import UNKNOWN, format_count, format_money, format_share, format_time, plural
 from ledgerkit.reports.pictures import Picture
 from ledgerkit.reports.rendering import render
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from ledgerkit.protocol.vocabulary import Audience, PartType
 from ledgerkit.reports.inputs import RunReportInput
-from ledgerkit.safety import visible_to
+from ledgerkit.safety.gate import visible_to
 
 _CALL_KEYS: Final = {"message_id": "message_id", "tool_call_id": "tool_call_id"}
 _DIFF_KEYS: Final = {"message_id": "message_id", "path": "path", "diff": "text"}

@@ -9,9 +9,9 @@ from typing import Final
 
 import polars as pl
 
+from ledgerkit.formatting import format_bytes, format_count, format_time, plural
 from ledgerkit.reports.blocks import Cell, Column, Fact, Table, chip, code, left, right
 from ledgerkit.reports.excerpts import one_line
-from ledgerkit.reports.formatting import format_bytes, format_count, format_time, plural
 
 _FATES: Final = ("accepted", "duplicate", "skipped", "quarantined")
 _PATH: Final = 300

@@ -12,11 +12,11 @@ from typing import Final
 import polars as pl
 
 from ledgerkit import charts, cost
+from ledgerkit.formatting import format_compact, format_count, format_share, format_time, plural
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.reports import costs, imports_account, ledger_tables, pictures
 from ledgerkit.reports.blocks import Cell, Fact, Figure, Note, Section, code
 from ledgerkit.reports.excerpts import one_line
-from ledgerkit.reports.formatting import format_compact, format_count, format_share, format_time, plural
 from ledgerkit.reports.inputs import LedgerReportInput, ReportLimits
 from ledgerkit.reports.overview import money_fact, tool_fact
 from ledgerkit.reports.rendering import render

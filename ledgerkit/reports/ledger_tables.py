@@ -10,10 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from ledgerkit import cost
-from ledgerkit.protocol.vocabulary import Audience, MessageKind, TrustLevel, Visibility
-from ledgerkit.reports.blocks import Cell, Column, Table, chip, code, left, right
-from ledgerkit.reports.excerpts import one_line
-from ledgerkit.reports.formatting import (
+from ledgerkit.formatting import (
     format_compact,
     format_count,
     format_duration,
@@ -21,6 +18,9 @@ from ledgerkit.reports.formatting import (
     format_share,
     format_time,
 )
+from ledgerkit.protocol.vocabulary import Audience, MessageKind, TrustLevel, Visibility
+from ledgerkit.reports.blocks import Cell, Column, Table, chip, code, left, right
+from ledgerkit.reports.excerpts import one_line
 from ledgerkit.reports.inputs import LedgerReportInput
 from ledgerkit.reports.labels import kind_name, trust_chip
 

@@ -12,17 +12,17 @@ from typing import Any, Final
 import polars as pl
 
 from ledgerkit.charts.shapes import FAILED
-from ledgerkit.protocol.vocabulary import MessageKind, PartType, Verdict
-from ledgerkit.reports.blocks import Cell, Column, Excerpt, Table, chip, code, left, right
-from ledgerkit.reports.diffs import Diff, diff_lines
-from ledgerkit.reports.excerpts import excerpt, gist, indented, one_line
-from ledgerkit.reports.formatting import (
+from ledgerkit.formatting import (
     format_compact,
     format_count,
     format_duration,
     format_money,
     format_time,
 )
+from ledgerkit.protocol.vocabulary import MessageKind, PartType, Verdict
+from ledgerkit.reports.blocks import Cell, Column, Excerpt, Table, chip, code, left, right
+from ledgerkit.reports.diffs import Diff, diff_lines
+from ledgerkit.reports.excerpts import excerpt, gist, indented, one_line
 from ledgerkit.reports.gating import Seen
 from ledgerkit.reports.labels import status_chip, trust_chip, verdict_chip
 

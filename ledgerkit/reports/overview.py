@@ -10,10 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from ledgerkit import cost
-from ledgerkit.protocol.vocabulary import Audience, MessageKind
-from ledgerkit.reports.blocks import Cell, Fact, Note, code
-from ledgerkit.reports.excerpts import one_line
-from ledgerkit.reports.formatting import (
+from ledgerkit.formatting import (
     format_compact,
     format_count,
     format_duration,
@@ -22,6 +19,9 @@ from ledgerkit.reports.formatting import (
     format_time,
     plural,
 )
+from ledgerkit.protocol.vocabulary import Audience, MessageKind
+from ledgerkit.reports.blocks import Cell, Fact, Note, code
+from ledgerkit.reports.excerpts import one_line
 from ledgerkit.reports.gating import Seen
 from ledgerkit.reports.labels import verdict_chip
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ledgerkit.formatting import format_bytes, format_count, format_time, plural
 from ledgerkit.protocol.vocabulary import MessageKind, PartType, Visibility
 from ledgerkit.reports.blocks import Cell, Excerpt, chip
 from ledgerkit.reports.excerpts import Argument, arguments, excerpt, indented, one_line
-from ledgerkit.reports.formatting import format_bytes, format_count, format_time, plural
 from ledgerkit.reports.labels import kind_chip, status_chip, trust_chip
 
 Form = Literal["text", "call", "folded", "diff", "none"]

@@ -15,8 +15,8 @@ import polars as pl
 
 from ledgerkit import charts
 from ledgerkit.charts import run_shapes, shapes
+from ledgerkit.formatting import format_count, format_duration, format_money, format_share
 from ledgerkit.reports.blocks import Cell, Column, Figure, Table, code, left, right
-from ledgerkit.reports.formatting import format_count, format_duration, format_money, format_share
 from ledgerkit.reports.labels import kind_name
 
 if TYPE_CHECKING:

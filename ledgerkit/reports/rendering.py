@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from ledgerkit.reports import formatting
-from ledgerkit.safety import inert_terminal
+from ledgerkit import formatting
+from ledgerkit.safety.inert import inert_terminal
 
 if TYPE_CHECKING:
     from jinja2 import Environment

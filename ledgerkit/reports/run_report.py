@@ -10,11 +10,11 @@ from datetime import datetime
 import polars as pl
 
 from ledgerkit import charts
+from ledgerkit.formatting import format_time, plural
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.reports import costs, outcomes, overview, pictures, steps, unknowns
 from ledgerkit.reports.blocks import Section
 from ledgerkit.reports.excerpts import common_length
-from ledgerkit.reports.formatting import format_time, plural
 from ledgerkit.reports.gating import Seen, seen_by
 from ledgerkit.reports.inputs import ReportLimits, RunReportInput
 from ledgerkit.reports.rendering import render

@@ -16,9 +16,7 @@ import polars as pl
 
 from ledgerkit.charts.shapes import FAILED
 from ledgerkit.cost import PriceStatus
-from ledgerkit.protocol.vocabulary import MessageKind, PartType
-from ledgerkit.reports.excerpts import gist, one_line
-from ledgerkit.reports.formatting import (
+from ledgerkit.formatting import (
     format_compact,
     format_duration,
     format_money,
@@ -26,6 +24,8 @@ from ledgerkit.reports.formatting import (
     format_time,
     plural,
 )
+from ledgerkit.protocol.vocabulary import MessageKind, PartType
+from ledgerkit.reports.excerpts import gist, one_line
 from ledgerkit.reports.gating import Seen
 from ledgerkit.reports.inputs import ReportLimits
 from ledgerkit.reports.parts import PartBlock, part_block

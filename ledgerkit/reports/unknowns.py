@@ -10,9 +10,9 @@ from typing import Final
 import polars as pl
 
 from ledgerkit import cost
+from ledgerkit.formatting import format_bytes, format_count, plural
 from ledgerkit.protocol.vocabulary import MessageKind, TrustLevel, Visibility
 from ledgerkit.reports.blocks import Cell, Column, Table
-from ledgerkit.reports.formatting import format_bytes, format_count, plural
 from ledgerkit.reports.gating import Seen
 from ledgerkit.reports.inputs import ReportLimits, RunReportInput
 from ledgerkit.reports.labels import visibility_name

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -100,3 +101,19 @@ def test_the_shell_of_whoever_asks_is_the_default(call: Call, monkeypatch: pytes
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
     assert "fish_complete" in call("completion").stdout
     assert os.environ["SHELL"] == "/usr/bin/fish"
+
+
+def test_neither_the_list_of_commands_nor_its_completion_waits_for_polars(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom ledgerkit.cli import main\n"
+        "try:\n    main(prog_name='ledgerkit')\nexcept SystemExit:\n    pass\n"
+        "print(sorted(sys.modules.keys() & {'polars', 'duckdb', 'pydantic', 'rich'}), file=sys.stderr)"
+    )
+    asked = {"_LEDGERKIT_COMPLETE": "zsh_complete", "COMP_WORDS": "ledgerkit ver", "COMP_CWORD": "1"}
+    for words, more, shown in ((["--help"], {}, "verify"), ([], asked, "Check that nothing")):
+        command = [sys.executable, "-c", script, *words]
+        done = subprocess.run(
+            command, env={**os.environ, **more}, capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        assert shown in done.stdout
+        assert done.stderr.strip() == "[]"

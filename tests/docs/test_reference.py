@@ -30,7 +30,6 @@ INNER = {
     "ledgerkit.memory.working",
     "ledgerkit.providers.answers",
     "ledgerkit.providers.gate",
-    "ledgerkit.safety",
 } | {
     f"ledgerkit.importers.{name}"
     for name in ("codex", "gemini_cli", "mini_swe_agent", "openhands", "otel", "pi", "swe_agent")
@@ -127,7 +126,7 @@ def test_what_pages_and_notebooks_import_is_public() -> None:
     public = {
         (found.module, found.name) for module in MODULES for found in [find(module, n) for n in public_names(module)]
     }
-    modules = {*MODULES, "ledgerkit.protocol", "ledgerkit.safety"}
+    modules = {*MODULES, "ledgerkit.protocol"}
     strange = list[str]()
     for block in [*blocks("python"), *cells()]:
         for node in ast.walk(ast.parse(code_of(block.code))):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ledgerkit as lk
-from ledgerkit.reports.formatting import format_money
+from ledgerkit.formatting import format_money
 from tests.absent import run_without
 from tests.conftest import NOW
 from tests.parsed import Parsed

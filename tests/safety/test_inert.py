@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledgerkit.protocol.vocabulary import Audience, Visibility
-from ledgerkit.safety import inert_html, inert_terminal, visible_to
+from ledgerkit.safety.gate import visible_to
+from ledgerkit.safety.inert import inert_html, inert_terminal
 
 _HOSTILE = st.text(
     st.sampled_from("a\x1b[]0;\x07\x9b\u202e\u200b\u2066\U000e0041\r\n\t<>&\"'\ud800é") | st.characters()
