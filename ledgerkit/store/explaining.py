@@ -1,0 +1,22 @@
+"""What DuckDB says of a query that failed, in ledgerkit's words: which name is not there, and which are."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from ledgerkit import errors, tables
+
+
+def explained(error: duckdb.Error) -> errors.QueryError:
+    """The error of ledgerkit that says the same, with the nearest names that there are."""
+    message = str(error)
+    table = re.search(r"Table with name (\S+) does not exist", message)
+    if table:
+        return errors.UnknownNameError.among("table", table[1].strip('"'), tables.VIEWS)
+    column = re.search(r'Referenced column "([^"]+)" not found', message)
+    if column:
+        known = sorted({c.name for view in tables.VIEWS.values() for c in view.columns})
+        return errors.UnknownNameError.among("column", column[1], known)
+    return errors.QueryError(f"{message.strip()}\nTables: {', '.join(tables.VIEWS)}.")
