@@ -129,6 +129,6 @@ def _message_of(body: bytes) -> str:
     try:
         error = cast("dict[str, Any]", json.loads(text))["error"]
         text = str(cast("dict[str, Any]", error)["message"] if isinstance(error, dict) else error)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass  # no JSON, or none in the usual form: shown as it came
     return " ".join(text.split())[:_SHOWN]

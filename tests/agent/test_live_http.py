@@ -113,7 +113,17 @@ def test_what_is_no_answer_is_an_error_without_the_key(endpoint: Endpoint, code:
     assert len(endpoint.asked) == 1  # a redirect is not followed: the key goes to the named host only
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"choices": []}', b'{"choices": 7}'])
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_an_error_that_is_nested_without_end_is_shown_as_it_came(endpoint: Endpoint, depth: int) -> None:
+    endpoint.answers.append((400, b'{"error": ' + b"[" * depth + b"]" * depth + b"}"))
+    with pytest.raises(ModelUnavailableError, match=r"\[\[\["):
+        HttpModel(endpoint.url, "m").ask(REQUEST)
+
+
+DEEP = b'{"choices": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"choices": []}', b'{"choices": 7}', DEEP])
 def test_an_answer_in_another_form_is_refused(endpoint: Endpoint, body: bytes) -> None:
     endpoint.answers.append((200, body))
     with pytest.raises(ProtocolError):

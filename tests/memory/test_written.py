@@ -159,3 +159,12 @@ def test_whatever_a_model_answers_no_failure_is_hidden_and_no_fact_is_made_up(
     written: WrittenSummary = write_summary(record, Scripted(json.dumps(draft)))
     assert check_summary(record, written.summary).is_empty()
     assert written.summary.facts == ()
+
+
+@pytest.mark.parametrize("depth", [100, 900, 5_000, 100_000])
+def test_an_answer_that_is_nested_without_end_is_discarded_with_the_reason(ledger: lk.Ledger, depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    for answer in (deep, f'{{"facts": {deep}}}', f'{{"facts": [{{"fact": {deep}}}]}}', f'{{"facts": [{deep}]}}'):
+        written = ledger.write_summary(run_of(ledger), Scripted(answer))
+        assert written.summary.facts == ()
+        assert len(written.discarded) == 1

@@ -190,7 +190,7 @@ def _object(text: str) -> Mapping[str, object] | None:
         body = body.partition("\n")[2].rpartition(_FENCE)[0]
     try:
         read: object = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return read if isinstance(read, dict) else None  # pyright: ignore[reportUnknownVariableType] - keys of JSON are text
 

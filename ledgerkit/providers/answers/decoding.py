@@ -32,9 +32,9 @@ def decode(text: str) -> JsonValue:
     """
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except RecursionError as error:
+        return replace_lone_surrogates(cast(JsonValue, checked_json(replace_lone_surrogates(value))))
+    except RecursionError as error:  # of the parser, or from Python 3.12 on, whose parser goes deeper, of what follows
         raise ProtocolError("JSON nested too deeply. Write it flatter.") from error
-    return replace_lone_surrogates(cast(JsonValue, checked_json(replace_lone_surrogates(value))))
 
 
 def _once(pairs: list[tuple[str, JsonValue]]) -> Fields:
