@@ -12,10 +12,10 @@ from ledgerkit import errors, tokens
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
-    from ledgerkit.store.erasures import Erasure
     from ledgerkit.store.integrity.checkpoints import Checkpoint
     from ledgerkit.store.integrity.findings import VerificationReport
     from ledgerkit.store.integrity.proofs import InclusionProof
+    from ledgerkit.store.removal import Erasure
     from ledgerkit.store.sealing import Sealing
     from ledgerkit.store.snapshots import Snapshot
 

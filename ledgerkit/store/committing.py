@@ -16,7 +16,7 @@ import polars as pl
 
 from ledgerkit import errors
 from ledgerkit.store.contents import Contents
-from ledgerkit.store.delta import StaleHeadError
+from ledgerkit.store.deltacommits import StaleHeadError
 from ledgerkit.store.heads import Appended, checkpoint
 from ledgerkit.store.integrity.leaves import Heads, RunKey, with_message_leaves, with_run_leaves
 from ledgerkit.store.redactions import redaction_rows

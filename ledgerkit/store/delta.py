@@ -8,21 +8,27 @@ the same batch is never committed twice, and no two writers take the same place 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
 import polars as pl
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
-from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from ledgerkit import errors
 from ledgerkit.store import deltalog
+from ledgerkit.store.deltacommits import (
+    LiveFile,
+    StaleHeadError,
+    add_action,
+    commit_through,
+    live_file,
+    remove_action,
+)  # fmt: skip
 from ledgerkit.store.deltaschema import create_table
 from ledgerkit.store.layout import Layout
 from ledgerkit.store.locking import COMMIT_LOCK, exclusive
@@ -30,26 +36,9 @@ from ledgerkit.store.parquet import WrittenFile, write_files
 from ledgerkit.tables import TABLES
 
 CHECKPOINT_EVERY: Final = 50
-_RETRIES: Final = 200
-_NO_HOOKS: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 TREE: Final = "ledgerkit/tree"
 """Name of the transaction whose version is the number of leaves."""
 _HASHED: Final = ("history", "runs")
-
-
-class StaleHeadError(errors.LedgerConflictError):
-    """Another writer committed first; what was prepared has to be prepared anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveFile:
-    """A Parquet file of the newest version of a table."""
-
-    path: str
-    size: int
-    partition: Mapping[str, str | None]
-    rows: int
-    ranges: Mapping[str, tuple[Any, Any]]
 
 
 class DeltaStore:
@@ -163,7 +152,7 @@ class DeltaStore:
     def live_files(self, name: str) -> list[LiveFile]:
         """The live Parquet files of a table, by path."""
         actions = pl.DataFrame(self.handle(name).get_add_actions(flatten=True))
-        return sorted((_live(row, TABLES[name].partition_by) for row in actions.to_dicts()), key=lambda f: f.path)
+        return sorted((live_file(row, TABLES[name].partition_by) for row in actions.to_dicts()), key=lambda f: f.path)
 
     def append(self, name: str, rows: pl.DataFrame, transactions: Mapping[str, int]) -> bool:
         """Appends rows in one durable commit.
@@ -196,7 +185,7 @@ class DeltaStore:
                 raise StaleHeadError(f"Another writer appended to {name!r} first.")
             marks[TREE] = end
         added = self.write(name, rows)
-        self._commit(name, handle, [_add(file, data_change=True) for file in added], marks)
+        self._commit(name, handle, [add_action(file, data_change=True) for file in added], marks)
         return True
 
     def _refuse_foreign_work(self, name: str, handle: DeltaTable) -> None:
@@ -249,8 +238,8 @@ class DeltaStore:
         Raises:
             StaleHeadError: If another rewrite came first.
         """
-        gone = [_remove(file) for file in removed]
-        actions = [*gone, *(_add(file, data_change=False) for file in added)]
+        gone = [remove_action(file) for file in removed]
+        actions = [*gone, *(add_action(file, data_change=False) for file in added)]
         self._commit(name, self.handle(name), actions, transactions)
 
     def _commit(
@@ -262,59 +251,10 @@ class DeltaStore:
     ) -> None:
         folder, before = self._layout.table_path(name), handle.version()
         with self.mutex:
-            self._commit_through(name, handle, actions, transactions)
+            commit_through(name, handle, actions, transactions)
             if self._layout.place.is_local:
                 deltalog.sync(folder, before + 1, handle.version())
             if handle.version() // CHECKPOINT_EVERY > before // CHECKPOINT_EVERY:
                 handle.create_checkpoint()
                 if self._layout.place.is_local:
                     deltalog.sync_checkpoint(folder, handle.version())
-
-    @staticmethod
-    def _commit_through(
-        name: str, handle: DeltaTable, actions: list[AddAction | RemoveAction], transactions: Mapping[str, int]
-    ) -> None:
-        marks = [Transaction(identity, version, None) for identity, version in sorted(transactions.items())]
-        try:
-            handle.create_write_transaction(
-                actions,
-                "append",
-                handle.schema(),
-                list(TABLES[name].partition_by),
-                commit_properties=CommitProperties(max_commit_retries=_RETRIES, app_transactions=marks),
-                post_commithook_properties=PostCommitHookProperties(
-                    create_checkpoint=False, cleanup_expired_logs=False
-                ),
-            )
-        except CommitFailedError as error:
-            raise StaleHeadError(f"Another writer committed to {name!r} first.") from error
-        handle.update_incremental()
-
-
-def _add(file: WrittenFile, *, data_change: bool) -> AddAction:
-    return AddAction(file.path, file.size, file.partition, _now_ms(), data_change, file.stats)
-
-
-def _remove(file: LiveFile) -> RemoveAction:
-    return RemoveAction(
-        file.path,
-        data_change=False,
-        deletion_timestamp=_now_ms(),
-        size=file.size,
-        partition_values=dict(file.partition),
-    )
-
-
-def _live(row: Mapping[str, Any], partition_by: Iterable[str]) -> LiveFile:
-    ranges = {
-        name.removeprefix("min."): (least, row[f"max.{name.removeprefix('min.')}"])
-        for name, least in row.items()
-        if name.startswith("min.") and f"max.{name.removeprefix('min.')}" in row
-    }
-    partition = {name: row[f"partition.{name}"] for name in partition_by}
-    return LiveFile(unquote(row["path"]), row["size_bytes"], partition, row["num_records"], ranges)
-
-
-def _now_ms() -> int:
-    """Time of a commit's entries: the wall clock, as Delta Lake's own; it is no part of what the ledger says."""
-    return round(time.time() * 1000)

@@ -12,7 +12,7 @@ import polars as pl
 
 from ledgerkit import errors
 from ledgerkit.store import derivedfiles
-from ledgerkit.store.delta import LiveFile, StaleHeadError
+from ledgerkit.store.deltacommits import LiveFile, StaleHeadError
 from ledgerkit.store.deltalog import actions_of
 from ledgerkit.store.derivedfiles import LOCK as DERIVED_LOCK
 from ledgerkit.store.journal import keep_damaged, read_journal

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from ledgerkit import errors
-from ledgerkit.store.delta import LiveFile
+from ledgerkit.store.deltacommits import LiveFile
 from ledgerkit.store.integrity.checks import check_messages, check_runs
 from ledgerkit.store.integrity.findings import IntegrityFinding
 from ledgerkit.store.parquet import WrittenFile, read_file

@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from ledgerkit import tables
-from ledgerkit.store.delta import LiveFile
+from ledgerkit.store.deltacommits import LiveFile
 from ledgerkit.store.heads import checkpoint_of
 from ledgerkit.store.integrity.checkpoints import Checkpoint
 from ledgerkit.store.integrity.checks import (

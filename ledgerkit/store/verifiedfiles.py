@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ledgerkit import tables
 from ledgerkit.store.arrow import read_batches
-from ledgerkit.store.delta import LiveFile
+from ledgerkit.store.deltacommits import LiveFile
 from ledgerkit.store.integrity.findings import IntegrityFinding, Rule, VerificationReport
 from ledgerkit.store.parquet import complete
 from ledgerkit.store.storage import Storage

@@ -8,8 +8,8 @@ from typing import Any
 
 from ledgerkit.cli.importing import account_json
 from ledgerkit.ingest.labels import LabelAccount
-from ledgerkit.store.erasures import Erasure
 from ledgerkit.store.integrity.proofs import InclusionProof
+from ledgerkit.store.removal import Erasure
 from scripts.output_schemas.sample import Sample
 from scripts.output_schemas.shapes import COUNT, TEXT, TEXTS, YES_OR_NO, Output, Shape, closed, rows, several, typed
 

@@ -142,12 +142,12 @@ def test_metrics_of_any_drawn_runs_equal_a_slow_implementation(seed: int, number
 @pytest.mark.corpus
 @pytest.mark.slow
 def test_metrics_of_recorded_runs_equal_a_slow_implementation(corpus_import: tuple[Path, lk.ImportAccount]) -> None:
-    from ledgerkit.evaluations import BucketTask, _Reader  # pyright: ignore[reportPrivateUsage]
+    from ledgerkit.buckets import BucketReader, BucketTask
 
     with lk.open(corpus_import[0], create=False) as ledger:
         runs = ledger.sql("select run_id from runs where steps between 3 and 25 order by run_id")["run_id"][::7]
         task = BucketTask("", tuple(runs[:12]), b"", Options(), None)
-        material = _Reader(ledger._storage, None).material(task)  # pyright: ignore[reportPrivateUsage]
+        material = BucketReader(ledger._storage, None).material(task)  # pyright: ignore[reportPrivateUsage]
         tokens = tokens_as_read(material)
         lines = {
             part: set(quoted_lines(data or "")) for part, data in material.texts.select("part", "data").iter_rows()

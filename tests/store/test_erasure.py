@@ -12,7 +12,7 @@ import pytest
 
 import ledgerkit as lk
 from ledgerkit.errors import RunLockedError
-from ledgerkit.store import erasures
+from ledgerkit.store import removal
 from ledgerkit.store.integrity.findings import Rule
 from tests.builders import Log, append_lines, assert_same, canonical, text, tool_use, working_session
 from tests.conftest import NOW
@@ -153,7 +153,7 @@ def test_an_erasure_that_was_cut_off_is_found_and_finished_by_erasing_again(
     class CutError(Exception):
         pass
 
-    real = erasures._rewrite  # pyright: ignore[reportPrivateUsage]
+    real = removal._rewrite  # pyright: ignore[reportPrivateUsage]
 
     def cut(storage: Any, name: str, *rest: Any) -> None:
         if name == step:
@@ -165,9 +165,9 @@ def test_an_erasure_that_was_cut_off_is_found_and_finished_by_erasing_again(
 
     wanted = holding(held, marker)
     with monkeypatch.context() as patch:
-        patch.setattr(erasures, "_rewrite", cut)
+        patch.setattr(removal, "_rewrite", cut)
         if step == "files":
-            patch.setattr(erasures, "_clean_up", no_files)
+            patch.setattr(removal, "clean_up", no_files)
         with pytest.raises(CutError):
             held.erase(wanted, reason="a credential")
     if step != "files":
