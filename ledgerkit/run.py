@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -56,13 +56,13 @@ class Run(Displayed):
 
     session_id: str
     run_id: str
-    _database: Database
-    _priced: Callable[[pl.DataFrame], pl.DataFrame]
-    _clock: Callable[[], datetime]
-    _redactor: Callable[[], SecretRedactor]
-    _project: Callable[..., Context]
-    _frames: Callable[[Collection[str]], RunFrames]
-    _audit: Callable[..., AuditReport]
+    _database: Database = field(repr=False)
+    _priced: Callable[[pl.DataFrame], pl.DataFrame] = field(repr=False)
+    _clock: Callable[[], datetime] = field(repr=False)
+    _redactor: Callable[[], SecretRedactor] = field(repr=False)
+    _project: Callable[..., Context] = field(repr=False)
+    _frames: Callable[[Collection[str]], RunFrames] = field(repr=False)
+    _audit: Callable[..., AuditReport] = field(repr=False)
 
     @cached_property
     def facts(self) -> dict[str, Any]:

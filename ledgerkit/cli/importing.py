@@ -147,6 +147,8 @@ def _given(paths: Sequence[Path]) -> Sequence[Path]:
     for path in paths:
         if not path.expanduser().exists():
             raise lk.ImportSourceError(f"Nothing at {path}. Check the path.")
+    if paths and not any(path.expanduser().is_file() or any(path.expanduser().rglob("*")) for path in paths):
+        raise lk.ImportSourceError(f"No files below {', '.join(map(str, paths))}.")
     return paths
 
 

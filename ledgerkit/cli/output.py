@@ -13,10 +13,12 @@ from typing import Any, Final, cast
 
 import click
 import polars as pl
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ledgerkit.cli.fitting import fitted
 from ledgerkit.cli.quiet import is_quiet
 from ledgerkit.safety.inert import inert_json, inert_terminal
 
@@ -85,21 +87,32 @@ def print_table(
         rows: The rows.
         columns: For each field its heading and how a value is shown.
         right: Fields that stand to the right.
-        flexible: Field that gets what is left of the line, and is cut to it; the others keep their width.
+        flexible: If given, a row is one line: a text that has no room ends in an ellipsis. Otherwise it goes on below.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, expand=flexible is not None)
-    for field, (heading, _) in columns.items():
-        fills = field == flexible
-        table.add_column(
-            heading,
-            justify="right" if field in right else "left",
-            overflow="ellipsis" if fills else "fold",
-            no_wrap=flexible is not None or field in right,
-            ratio=1 if fills else None,
-        )
-    for row in rows:
-        table.add_row(*(text(show(row.get(field))) for field, (_, show) in columns.items()))
+    shown = [{field: text(show(row.get(field))) for field, (_, show) in columns.items()} for row in rows]
+    wanted = [_width([heading, *(row[field].plain for row in shown)]) for field, (heading, _) in columns.items()]
+    main = None if flexible is None else list(columns).index(flexible)
+    found = fitted(wanted, [field not in right for field in columns], console().width, main)
+    widths = dict(zip(columns, found, strict=True))
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for field, width in widths.items():
+        if width is not None:
+            table.add_column(
+                columns[field][0],
+                width=width,
+                justify="right" if field in right else "left",
+                overflow="fold" if flexible is None else "ellipsis",
+                no_wrap=flexible is not None or field in right,
+            )
+    for row in shown:
+        table.add_row(*(row[field] for field, width in widths.items() if width is not None))
     console().print(table)
+    if left_out := [columns[field][0] or field for field, width in widths.items() if width is None]:
+        footer(f"No room for {', '.join(left_out)}: take a wider terminal, or --json", "dim")
+
+
+def _width(cells: Iterable[str]) -> int:
+    return max(cell_len(line) for cell in cells for line in cell.splitlines() or [""])
 
 
 def print_json(value: object) -> None:

@@ -27,6 +27,8 @@ from ledgerkit.safety.gate import visible_to
 if TYPE_CHECKING:
     from ledgerkit.protocol.parts import Part
 
+_OF_CALL = "select message_id from parts where tool_call_id = $id order by sequence_no desc, part_index limit 1"
+
 
 @click.command("show")
 @click.argument("what", type=RUN)
@@ -38,14 +40,27 @@ if TYPE_CHECKING:
 def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, audience: lk.Audience, as_json: bool) -> None:
     """Show a run (its id, its session's id, or the beginning of either), a message, or an artifact.
 
-    WHAT is an id; artifact:ID shows an artifact.
+    WHAT is an id, or a reference as tables and cards show it: message:ID, tool-call:ID (its result), artifact:ID.
     """
+    what = _referred(ledger, what)
     if what.startswith("artifact:"):
         _show_artifact(ledger, what, audience, as_json=as_json)
     elif is_uuid(what) and (message := ledger.find_by_id(what)) is not None:
         _show_message(message, audience, as_json=as_json)
     else:
         _show_run(ledger.run(what), limit, first, audience, as_json=as_json)
+
+
+def _referred(ledger: lk.Ledger, what: str) -> str:
+    """The id of the message that a reference means; anything else as it is."""
+    kind, colon, rest = what.partition(":")
+    if not colon or kind not in ("message", "tool-call"):
+        return what
+    named = rest.partition("#")[0]
+    found = [named] if kind == "message" else ledger.sql(_OF_CALL, {"id": named})["message_id"].to_list()
+    if not found or ledger.find_by_id(found[0]) is None:
+        raise lk.UnknownNameError(f"No {kind} {named!r}. References stand in: ledgerkit claims --cards", name=what)
+    return found[0]
 
 
 def _show_run(run: lk.Run, limit: int, first: int, audience: lk.Audience, *, as_json: bool) -> None:

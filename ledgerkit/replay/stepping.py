@@ -146,7 +146,8 @@ class Replay(Displayed):
         at = number + len(self) if number < 0 else number
         if not 0 <= at < len(self):
             raise errors.UnknownNameError(
-                f"No step {number}; the run has {len(self)}, numbered from 0.", name=str(number)
+                f"No step {number}; the run has {f'the steps 0 to {len(self) - 1}' if len(self) else 'none'}.",
+                name=str(number),
             )
         parts, call = self._parts, self._calls[at]
         seen = parts.filter(pl.col("part_visibility").is_in(_MODEL_SEES), pl.col("visible_from") <= at)

@@ -20,7 +20,7 @@ from ledgerkit.store.answers import Answers
 from ledgerkit.store.defining import PublicViews
 from ledgerkit.store.derived import Derived
 from ledgerkit.store.derivedfiles import FOLDER as DERIVED_FOLDER
-from ledgerkit.store.explaining import explained
+from ledgerkit.store.explaining import explained, unreadable
 from ledgerkit.store.layout import Layout
 from ledgerkit.store.readonly import refuse_writes
 from ledgerkit.store.shown import Shown, utc
@@ -86,9 +86,16 @@ class Database:
             raise errors.QueryError(f"A column has a type without a counterpart in Polars; cast it: {error}") from error
 
     def frame(self, sql: str, parameters: Sequence[object] | Mapping[str, object] | None = None) -> pl.DataFrame:
-        """Runs one of ledgerkit's own queries (they may use the internal views)."""
-        self.refresh()
-        return self._run(sql, parameters, self.refresh)
+        """Runs one of ledgerkit's own queries (they may use the internal views).
+
+        Raises:
+            LedgerFormatError: If a file of the ledger cannot be read.
+        """
+        try:
+            self.refresh()
+            return self._run(sql, parameters, self.refresh)
+        except duckdb.Error as error:
+            raise unreadable(error, self._layout.root) from error
 
     def kept(self, sql: str) -> pl.DataFrame:
         """The answer of one of ledgerkit's own queries; asked again, it is not looked up again before it may differ."""

@@ -1,7 +1,8 @@
-"""What DuckDB says of a query that failed, in ledgerkit's words: which name is not there, and which are."""
+"""What DuckDB says of a query that failed, in ledgerkit's words: a name that is not there, a file that is damaged."""
 
 from __future__ import annotations
 
+import os
 import re
 
 import duckdb
@@ -20,3 +21,11 @@ def explained(error: duckdb.Error) -> errors.QueryError:
         known = sorted({c.name for view in tables.VIEWS.values() for c in view.columns})
         return errors.UnknownNameError.among("column", column[1], known)
     return errors.QueryError(f"{message.strip()}\nTables: {', '.join(tables.VIEWS)}.")
+
+
+def unreadable(error: duckdb.Error, ledger: str | os.PathLike[str]) -> errors.LedgerFormatError:
+    """The error for a query of ledgerkit's own, which fails only where a file is gone or damaged."""
+    said = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return errors.LedgerFormatError(
+        f"A file of the ledger cannot be read: {said.strip()} Run: ledgerkit verify --ledger {ledger}"
+    )

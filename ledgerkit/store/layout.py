@@ -116,7 +116,8 @@ def open_layout(at: Where) -> Layout:
         key = bytes.fromhex(facts.content_key)
     except FileNotFoundError:
         raise errors.LedgerNotFoundError(
-            f"No ledger at {root}. Create one with ledgerkit.open({root!r}), or import logs into it."
+            f"No ledger at {root}. Make one of your logs with: ledgerkit import FOLDER --ledger {root} (ledgerkit demo "
+            "makes demo/demo.ledger), or say where it is: --ledger, LEDGERKIT_LEDGER."
         ) from None
     except ValueError as error:
         raise errors.LedgerFormatError(f"{marker} is damaged ({error}). Restore it from a copy.") from error

@@ -64,12 +64,12 @@ def verify(
     wanted = _Wanted.drawn(storage, since, sample, seed)
     readable = _check_history(storage, wanted, seen, report)
     readable &= _check_run_rows(storage, seen, report)
-    _check_heads(storage, external, seen, report, readable=readable)
+    is_compared = _check_heads(storage, external, seen, report, readable=readable)
     if since is None and sample is None:
         check_artifacts(storage, seen.referenced, report)
         check_queries(storage, report)
     check_erasures(storage, seen, report)
-    report.limits = _limits(report, wanted)
+    report.limits = _limits(report, wanted, is_compared=is_compared)
     return report
 
 
@@ -196,13 +196,14 @@ def _check_run_rows(storage: Storage, seen: Seen, report: VerificationReport) ->
 
 def _check_heads(
     storage: Storage, external: Sequence[Checkpoint], seen: Seen, report: VerificationReport, *, readable: bool
-) -> None:
+) -> bool:
+    """Holds trees against heads and checkpoints; whether that could be done."""
     for name in ("imports", "snapshots", "redactions"):
         all_rows(storage, name, report)  # nothing vouches for their rows, but their files can be read or not
     kept = all_rows(storage, "checkpoints", report)
     runs = all_rows(storage, "runs", VerificationReport())
     if not readable or kept is None or runs is None:
-        return  # what cannot be read is missing from the trees, and its file was named
+        return False  # what cannot be read is missing from the trees, and its file was named
     messages = pl.concat(seen.light) if seen.light else tables.HISTORY.empty()
     messages, runs = messages.sort("leaf_index"), runs.sort("leaf_index")
     report.findings += check_leaves(messages, storage.store.size("history"))
@@ -218,6 +219,7 @@ def _check_heads(
     roots = _roots(messages["leaf_hash"], {checkpoint.size for _, checkpoint in named})
     run_roots = _roots(runs["row_hash"], {checkpoint.runs_size for _, checkpoint in named})
     report.findings += check_checkpoints(named, roots, run_roots)
+    return True
 
 
 def _own_checkpoints(
@@ -249,8 +251,12 @@ def _roots(leaves: pl.Series, sizes: Iterable[int]) -> Mapping[int, bytes]:
     return roots
 
 
-def _limits(report: VerificationReport, wanted: _Wanted) -> list[str]:
+def _limits(report: VerificationReport, wanted: _Wanted, *, is_compared: bool) -> list[str]:
     limits = [] if report.external else [LIMITS]
+    if not is_compared:
+        limits.append(
+            "A file cannot be read, so nothing was held against any checkpoint. Restore it, and verify again."
+        )
     if wanted.sampled is not None and wanted.total:
         limits.append(
             f"{len(wanted.sampled)} of {wanted.total} messages were hashed again: if one in a hundred was altered, "

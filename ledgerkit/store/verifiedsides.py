@@ -65,7 +65,9 @@ def check_erasures(storage: Storage, seen: Seen, report: VerificationReport) -> 
     try:
         explained = explained_erasures(storage)
     except (errors.LedgerkitError, duckdb.Error, UnicodeDecodeError) as error:
-        report.findings.append(IntegrityFinding(Rule.UNEXPLAINED_ERASURE, f"Records cannot be read: {error}"))
+        report.findings.append(
+            IntegrityFinding(Rule.UNEXPLAINED_ERASURE, f"Records cannot be read: {str(error).partition(chr(10))[0]}")
+        )
         return
     for message_id, record in sorted(seen.erased.items()):
         if message_id not in explained.get(record, ()):

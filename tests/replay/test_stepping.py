@@ -218,7 +218,7 @@ def test_steps_are_numbered_from_zero_and_from_the_end(replays: dict[str, Replay
 def test_a_step_that_is_not_there_is_an_error_that_says_how_many_there_are(
     replays: dict[str, Replay], number: int
 ) -> None:
-    with pytest.raises(lk.UnknownNameError, match="the run has 3, numbered from 0"):
+    with pytest.raises(lk.UnknownNameError, match="the run has the steps 0 to 2"):
         replays["Do two things."].step(number)
 
 
