@@ -76,7 +76,8 @@ notebooks: setup ## Run every notebook from top to bottom, and check that none h
 ifeq ($(NOTEBOOKS),)
 	@echo 'There are no notebooks yet.'
 else
-	$(BIN)/pytest -n auto --nbmake --nbmake-timeout=120 $(NOTEBOOKS)
+	# One after the other: a kernel's ports are found, let go and bound again, and a kernel beside it may take one.
+	$(BIN)/pytest --nbmake --nbmake-timeout=120 $(NOTEBOOKS)
 	$(BIN)/nbstripout --verify $(NOTEBOOKS)
 endif
 

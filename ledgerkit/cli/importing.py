@@ -147,9 +147,13 @@ def _given(paths: Sequence[Path]) -> Sequence[Path]:
     for path in paths:
         if not path.expanduser().exists():
             raise lk.ImportSourceError(f"Nothing at {path}. Check the path.")
-    if paths and not any(path.expanduser().is_file() or any(path.expanduser().rglob("*")) for path in paths):
+    if paths and not any(_holds_file(path.expanduser()) for path in paths):
         raise lk.ImportSourceError(f"No files below {', '.join(map(str, paths))}.")
     return paths
+
+
+def _holds_file(path: Path) -> bool:
+    return path.is_file() or any(inner.is_file() for inner in path.rglob("*"))
 
 
 def _usual_places(ledger_path: Path, *, asks: bool) -> list[Path]:

@@ -54,6 +54,6 @@ def test_a_file_that_is_gone_is_an_error_that_says_what_to_do(call: Call, small:
 
 
 def test_an_import_of_nothing_leaves_no_ledger(call: Call, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "inner").mkdir(parents=True)
     call("import", tmp_path / "empty", "--ledger", tmp_path / "none.ledger", code=2)
     assert not (tmp_path / "none.ledger").exists()

@@ -6,7 +6,7 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import ledgerkit as lk
@@ -112,6 +112,7 @@ TEXTS = st.sampled_from(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example([("5 tests passed", ["task:goal", "CALL"])], 5)
 @given(
     st.lists(st.tuples(TEXTS, st.lists(REFS, min_size=1, max_size=3)), min_size=1, max_size=4), st.integers(0, RUNS - 1)
 )

@@ -117,10 +117,19 @@ def test_r7_quotes_stand_word_for_word_whatever_the_white_space() -> None:
 
 
 def test_r8_numbers_stand_or_follow() -> None:
-    said = CITED | {"text": "1,204 rows", "ref_text": "1204 rows"}
+    said = CITED | {"text": "1,204 rows", "ref_text": "1204 rows", "polarity": None, "ref_verdict": None}
     assert outcome(rules.r8_number_match, said) == "supported"
     assert outcome(rules.r8_number_match, said, ref_text="1000 and 204") == "supported"
     assert outcome(rules.r8_number_match, said, ref_text="120 rows") == "unsupported"
+
+
+def test_r8_the_number_of_an_outcome_stands_in_a_check_and_not_elsewhere() -> None:
+    said = CITED | {"text": "5 tests passed", "polarity": "positive"}
+    task = said | {"ref": "task:goal", "ref_text": "Do task 5.", "ref_verdict": None}
+    for output, expected in (("5 passed", "supported"), ("3 passed, 1 skipped", "unverified"), ("clean", "unverified")):
+        check = said | {"ref": "tool-call:t", "ref_text": output, "ref_verdict": "passed"}
+        found = rules.r8_number_match(pl.concat([frame(task), frame(check)], how="vertical_relaxed"))
+        assert found["outcome"].to_list() == [expected], output
 
 
 def test_r8_counts_of_checks() -> None:

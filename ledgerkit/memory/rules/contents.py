@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from ledgerkit.extract.words import words
-from ledgerkit.memory.rulings import CONTRADICTED, SUPPORTED, UNSUPPORTED, cases, rulings, sentences
+from ledgerkit.memory.rulings import CONTRADICTED, SUPPORTED, UNSUPPORTED, UNVERIFIED, cases, rulings, sentences
 from ledgerkit.protocol.vocabulary import TrustLevel
 
 _QUOTE: Final = '["“`]([^"”`\n]{8,})["”`]'
@@ -78,9 +78,29 @@ def r7_quote_match(cited: pl.DataFrame) -> pl.DataFrame:
 def r8_number_match(cited: pl.DataFrame) -> pl.DataFrame:
     """R8: every number of a claim stands in what it cites, or is the sum or difference of two that do.
 
+    Where a claim says an outcome and cites checks, a number that stands only elsewhere is unverified: the number of a
+    task is not the number of tests that passed.
+
     Args:
-        cited: ``claim_id``, ``text``, ``ref``, ``ref_text``.
+        cited: ``claim_id``, ``text``, ``ref``, ``ref_text``, ``polarity`` (null where the claim says no outcome),
+            ``ref_verdict`` (null where what is cited is no check).
     """
+    of_checks = _numbers(cited.filter(pl.col("polarity").is_not_null(), pl.col("ref_verdict").is_not_null()))
+    unchecked = of_checks.select("claim_id", unchecked="missing")
+    rows = _numbers(cited).join(unchecked, on="claim_id", how="left", maintain_order="left")
+    complete = pl.col("missing").list.len() == 0
+    elsewhere = pl.col("unchecked").list.len().fill_null(0) > 0
+    why = sentences(
+        (complete & elsewhere, pl.format("No check that it cites says {}.", pl.col("unchecked").list.join(", "))),
+        (complete, "All its numbers stand in what it cites."),
+        otherwise=pl.format("These numbers stand in nothing that it cites: {}.", pl.col("missing").list.join(", ")),
+    )
+    outcome = cases((complete & elsewhere, UNVERIFIED), (complete, SUPPORTED), otherwise=UNSUPPORTED)
+    return rulings(rows, "R8", outcome, why)
+
+
+def _numbers(cited: pl.DataFrame) -> pl.DataFrame:
+    """The claims that say numbers, and which of these do not stand in what is cited, nor follow from it."""
     rows = _together(cited).with_columns(
         said=numbers_in(pl.col("cited_text")), numbers=numbers_in(pl.col("text").str.replace_all(IDENTIFIER, " "))
     )
@@ -111,8 +131,7 @@ def r8_number_match(cited: pl.DataFrame) -> pl.DataFrame:
         .cast(pl.String),
         wants=pl.len(),
     )
-    joined = rows.join(grouped, on="claim_id", how="inner", maintain_order="left").filter("has_text")
-    return _said(joined, "R8", UNSUPPORTED, "numbers")
+    return rows.join(grouped, on="claim_id", how="inner", maintain_order="left").filter("has_text")
 
 
 def numbers_in(text: pl.Expr) -> pl.Expr:
