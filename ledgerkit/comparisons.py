@@ -127,6 +127,10 @@ def compare(
     declared = _gates(gates)
     given = {"pair_by": pair_by, "slices": None if slices is None else tuple(slices), "seed": seed}
     chosen = replace(declared, **cast("dict[str, Any]", {n: v for n, v in given.items() if v is not None}))
+    for side, runs in (("baseline", baseline), ("candidate", candidate)):
+        if not runs:
+            why = runs.why_empty() or "List runs with: ledgerkit runs"
+            raise ComparisonError(f"The {side} has no runs: nothing fits {runs.name}. {why}")
     found = compare_runs(*_observed(baseline, candidate), chosen, names=(baseline.name, candidate.name))
     return Comparison(found.frames, found.gates, found.caveats, baseline, candidate)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
 from ledgerkit import cost
-from ledgerkit.errors import QueryError, UnknownNameError
+from ledgerkit.errors import UnknownNameError
+from ledgerkit.protocol.moments import Moment, read_moment
 from ledgerkit.store.storage import Storage
 from ledgerkit.tables.money import DOLLARS
 
@@ -68,7 +68,6 @@ _OF_PARTS: Final = frozenset(
      "subagent", "source_format")
 )  # fmt: skip
 """Labels that only attribution knows."""
-Moment = datetime | date | str
 
 
 class LedgerCosts:
@@ -254,19 +253,8 @@ def is_attributed(keys: Sequence[str]) -> bool:
 
 def _within(calls: pl.DataFrame, since: Moment | None, until: Moment | None) -> pl.DataFrame:
     if since is not None:
-        calls = calls.filter(pl.col("created_at") >= _moment(since))
-    return calls if until is None else calls.filter(pl.col("created_at") < _moment(until))
-
-
-def _moment(given: Moment) -> datetime:
-    if isinstance(given, str):
-        try:
-            given = datetime.fromisoformat(given)
-        except ValueError as error:
-            raise QueryError(f"{given!r} is no day or time. Write it like 2026-01-31 or 2026-01-31T08:00.") from error
-    elif not isinstance(given, datetime):
-        given = datetime(given.year, given.month, given.day, tzinfo=UTC)
-    return given if given.tzinfo else given.replace(tzinfo=UTC)
+        calls = calls.filter(pl.col("created_at") >= read_moment(since, "since"))
+    return calls if until is None else calls.filter(pl.col("created_at") < read_moment(until, "until"))
 
 
 def _nothing(keys: Sequence[str]) -> pl.DataFrame:

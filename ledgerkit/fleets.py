@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from ledgerkit import cost
 from ledgerkit.errors import UnknownNameError
+from ledgerkit.protocol.moments import Moment
 from ledgerkit.safety.gate import check_output
 from ledgerkit.store.storage import Storage
 
@@ -41,7 +42,6 @@ _REASONS: Final = """
     where list_contains($runs, run_id) and kind = 'ERROR_EVENT' and error_category <> 'unknown_record'
     order by all
 """
-Moment = datetime | date | str
 
 
 @dataclass(frozen=True, eq=False, repr=False)

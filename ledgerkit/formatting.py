@@ -104,6 +104,16 @@ def format_duration(seconds: float | None, *, unknown: str = UNKNOWN) -> str:
     return f"{whole // size} {large} {whole % size // _SIZES[small]:02d} {small}"
 
 
+def format_minute(moment: datetime | None, *, unknown: str = UNKNOWN) -> str:
+    """A moment in UTC, to the minute, for a column whose heading says that it is UTC.
+
+    Example:
+        >>> format_minute(datetime(2026, 1, 7, 9, 29, 46, tzinfo=UTC))
+        '2026-01-07 09:29'
+    """
+    return unknown if moment is None else format_time(moment)[:16]
+
+
 def format_time(moment: datetime | None, *, unknown: str = UNKNOWN) -> str:
     """A moment in UTC, to the second. A moment without a time zone is taken as UTC.
 
@@ -142,3 +152,13 @@ def plural(count: int, one: str, many: str | None = None) -> str:
         ('1 run', '1,200 runs', '2 copies')
     """
     return f"{count:,d} {one if count == 1 else many or one + 's'}"
+
+
+def short_id(run_id: str) -> str:
+    """The end of a run's id: enough to name it, and unlike the beginning never shared by runs of the same minute.
+
+    Example:
+        >>> short_id("019bd639-884f-7245-99a7-ade649d07078")
+        '49d07078'
+    """
+    return run_id[-8:]

@@ -10,7 +10,7 @@ import polars as pl
 
 from ledgerkit.comparison.outcomes import run_states
 from ledgerkit.comparison.schema import OBSERVATIONS
-from ledgerkit.run_sets import LABELS, LINE
+from ledgerkit.run_sets import LABELS, LINE, with_given_tasks
 
 _ENDINGS: Final = """
     with said as (
@@ -67,20 +67,17 @@ class Observer:
             return pl.DataFrame(schema=OBSERVATIONS)
         rows = self.runs().filter(pl.col("run_id").is_in(members)).join(line, on="run_id", how="inner")
         mine = rows.filter(pl.col("run_id") == pl.col("root"))
-        made = mine.select(*_FACTS, "outcome", model=pl.col("models").list.first())
+        labels = self.frame(LABELS, {})
+        made = with_given_tasks(mine.select(*_FACTS, "outcome", model=pl.col("models").list.first()), labels)
         for part in (_amounts(rows), self._claims(members, line), self._markers(members, line)):
             made = made.join(part, left_on="run_id", right_on="root", how="left")
         made = made.join(self.frame(_VERIFIED, {"runs": list(ids)}), on="run_id", how="left")
-        states = run_states(made, self.frame(_ENDINGS, {"runs": list(ids)}), self._failures())
+        states = run_states(made, self.frame(_ENDINGS, {"runs": list(ids)}), _failures(labels))
         made = made.join(states, on=["session_id", "run_id"], how="left").with_columns(
             pl.col("claims", "unsupported_claims", "contradicted_claims", "injection_markers").fill_null(0),
             pl.col("is_verified").fill_null(value=False),
         )
         return made.select(pl.col(n).cast(t) for n, t in OBSERVATIONS.items()).sort("session_id", "run_id")
-
-    def _failures(self) -> pl.DataFrame:
-        labels = self.frame(LABELS, {})
-        return labels.filter(pl.col("name") == "failure").select("session_id", "run_id", failure="value")
 
     def _claims(self, members: list[str], line: pl.DataFrame) -> pl.DataFrame:
         claims = self.claims(members).join(line.select("run_id", "root"), on="run_id", how="inner")
@@ -96,6 +93,10 @@ class Observer:
         found = self.markers(members).filter(pl.col("exposure") == "shown", untrusted)
         found = found.join(line.select("run_id", "root"), on="run_id", how="inner")
         return found.group_by("root").agg(injection_markers=pl.len())
+
+
+def _failures(labels: pl.DataFrame) -> pl.DataFrame:
+    return labels.filter(pl.col("name") == "failure").select("session_id", "run_id", failure="value")
 
 
 def _amounts(rows: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from ledgerkit.errors import ComparisonError
+from ledgerkit.errors import ComparisonError, UnknownNameError
 from ledgerkit.safety.inert import inert_terminal
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MANIFEST_VERSION: Final = 1
 """Version of the form of manifests."""
+NAMED: Final = ("label", "model", "agent", "agent_version", "repository", "branch", "task")
+"""Conditions whose values are names."""
 LINE: Final = """
     with recursive line as (
         select run_id, run_id as root, session_id as root_session from latest_runs where list_contains($runs, run_id)
@@ -41,6 +43,18 @@ LABELS: Final = """
 """Labels of runs that somebody who may judge gave: of each name the last."""
 
 
+def with_given_tasks(runs: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Runs with the task that a label names, where somebody gave one: many logs name none.
+
+    Args:
+        runs: ``session_id``, ``run_id``, ``task_id`` and others.
+        labels: Rows of ``LABELS``.
+    """
+    keys = ["session_id", "run_id"]
+    given = labels.filter(pl.col("name") == "task_id").select(*keys, given="value")
+    return runs.join(given, on=keys, how="left").with_columns(task_id=pl.coalesce("given", "task_id")).drop("given")
+
+
 @dataclass(frozen=True)
 class RunSource:
     """What a ledger does for its run sets.
@@ -49,6 +63,7 @@ class RunSource:
         place: Where the ledger is.
         rows: Rows of ``ledger.runs()`` for ids of runs.
         observe: What a comparison looks at, a row a run.
+        known: Values of a condition that some run has, such as of ``model``.
         pin: The ledger's checkpoint and the state of each run, as a manifest says them.
         clock: The time.
         redactor: Looks for secrets in what leaves.
@@ -57,6 +72,7 @@ class RunSource:
     place: str
     rows: Callable[[tuple[str, ...]], pl.DataFrame]
     observe: Callable[[tuple[str, ...]], pl.DataFrame]
+    known: Callable[[str], list[str]]
     pin: Callable[[tuple[str, ...]], dict[str, Any]]
     clock: Callable[[], datetime]
     redactor: Callable[[], SecretRedactor]
@@ -106,6 +122,15 @@ class RunSet:
     def observations(self) -> pl.DataFrame:
         """What a comparison looks at: a row a run, its subagents counted in (``comparison.OBSERVATIONS``)."""
         return self.source.observe(self.ids)
+
+    def why_empty(self) -> str:
+        """Which condition names what no run has, and what there is instead; empty if each names something."""
+        for name, value in self.selection.items():
+            known = self.source.known(name) if name in NAMED else []
+            for one in [value] if isinstance(value, str) else value:
+                if known and one not in known:
+                    return str(UnknownNameError.among(name, one, known))
+        return ""
 
     def manifest(self) -> dict[str, Any]:
         """What it takes to have exactly these runs again: plain data, to be written as JSON.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from ledgerkit.errors import QueryError, UnknownNameError
-from ledgerkit.run_sets import LABELS, RunSet, RunSource
+from ledgerkit.protocol.moments import Moment, read_moment
+from ledgerkit.run_sets import LABELS, RunSet, RunSource, with_given_tasks
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ledgerkit.store.integrity.checkpoints import Checkpoint
     from ledgerkit.store.sealing import Sealing
 
-Moment = datetime | date | str
 Names = str | Sequence[str]
 _RUNS: Final = """
     select session_id, run_id, task_id, repository, branch, agent, agent_version, relation, models, started_at from runs
@@ -84,7 +84,7 @@ class LedgerSelections:
             agent_version: Its version.
             repository: The repository.
             branch: The branch.
-            task: The task's id.
+            task: The task's id, recorded or given by a label ``task_id``.
             since: It began at this moment or later; a day means its beginning (UTC). Runs without a time are out.
             until: It began before this moment.
             runs: Ids of runs.
@@ -105,11 +105,25 @@ class LedgerSelections:
             "branch": branch, "task": task, "since": since, "until": until, "runs": runs, "sql": sql,
         }  # fmt: skip
         selection = {name: _plain(value) for name, value in given.items() if value is not None}
-        found = self._storage.database.kept(_RUNS).filter(~pl.col("relation").is_in(_NOT_CHOSEN).fill_null(value=False))
+        found = self._chosen()
         for name, value in selection.items():
             found = self._filtered(found, name, value)
         said = ", ".join(f"{name}={'|'.join(v) if isinstance(v, list) else v}" for name, v in selection.items())
         return RunSet(said or "all runs", tuple(found["run_id"].unique().sort()), selection, self._run_source())
+
+    def _chosen(self) -> pl.DataFrame:
+        """All runs that can be chosen."""
+        runs = self._storage.database.kept(_RUNS).filter(~pl.col("relation").is_in(_NOT_CHOSEN).fill_null(value=False))
+        return with_given_tasks(runs, self._storage.database.frame(LABELS))
+
+    def _known(self, name: str) -> list[str]:
+        """Values of a condition that some run has."""
+        if name == "label":
+            labels = pl.concat([self._storage.database.frame(LABELS), self._annotated()])
+            return sorted({*labels["name"], *labels["value"].drop_nulls()})
+        column = {"task": "task_id", "model": "models"}.get(name, name)
+        values = self._chosen().get_column(column)
+        return (values.explode() if name == "model" else values).drop_nulls().unique().sort().to_list()
 
     def _filtered(self, found: pl.DataFrame, name: str, value: str | list[str]) -> pl.DataFrame:
         wanted = value if isinstance(value, list) else [value]
@@ -122,7 +136,7 @@ class LedgerSelections:
         if name in ("since", "until", "sql") and len(wanted) != 1:
             raise QueryError(f"{name} is one, not {len(wanted)}: {', '.join(wanted)}. Unite two sets with | instead.")
         if name in ("since", "until"):
-            moment = pl.lit(_moment(name, wanted[0]))
+            moment = pl.lit(read_moment(wanted[0], name))
             return found.filter(pl.col("started_at") >= moment if name == "since" else pl.col("started_at") < moment)
         if name == "sql":
             return found.filter(pl.col("run_id").is_in(self._runs_of_query(wanted[0]).implode()))
@@ -180,7 +194,9 @@ class LedgerSelections:
             lambda ids: self.check_claims(runs=ids),
             lambda ids: self.injection_markers(runs=ids),
         )
-        return RunSource(str(self.path), rows, observer.observe, self._pin, self._clock, lambda: self.redactor)
+        return RunSource(
+            str(self.path), rows, observer.observe, self._known, self._pin, self._clock, lambda: self.redactor
+        )
 
     def _pin(self, ids: tuple[str, ...]) -> dict[str, Any]:
         from ledgerkit.pinning import pin
@@ -196,11 +212,3 @@ def _plain(value: Names | Moment) -> str | list[str]:
     if isinstance(value, datetime | date):
         return value.isoformat()
     return value if isinstance(value, str) else list(value)
-
-
-def _moment(name: str, value: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError as error:
-        raise QueryError(f"{name}={value!r} is no time. Write it as 2026-03-01 or 2026-03-01T12:00 (UTC).") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

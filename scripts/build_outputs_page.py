@@ -36,14 +36,14 @@ def pages() -> dict[Path, str]:
         return {page: _written(text, Path(folder)) for page, text in texts.items() if _BLOCK.search(text)}
 
 
-def run(words: list[str], folder: Path) -> str:
-    """What a command prints, in a folder where the example runs were imported.
+def run(words: list[str], folder: Path, width: int = _WIDTH) -> str:
+    """What a command prints in a terminal so wide, in a folder where the example runs were imported.
 
     Raises:
         SystemExit: If the command fails, or prints nothing.
     """
     environment = {
-        **os.environ, "COLUMNS": "160", "NO_COLOR": "1", "LEDGERKIT_LEDGER": "demo/demo.ledger",
+        **os.environ, "COLUMNS": str(width), "NO_COLOR": "1", "LEDGERKIT_LEDGER": "demo/demo.ledger",
         "LEDGERKIT_REDACTION_KEY": "public",
     }  # fmt: skip
     command = [str(Path(sys.executable).parent / words[0]), *words[1:]]
@@ -53,8 +53,8 @@ def run(words: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def shown(output: str, lines: str | None, width: int) -> str:
-    """The chosen lines of an output; what is left out between them, or is too wide, becomes an ellipsis."""
+def shown(output: str, lines: str | None) -> str:
+    """The chosen lines of an output; what is left out between them becomes an ellipsis."""
     whole = [line.rstrip() for line in output.splitlines()]
     chosen: list[str] = []
     end = 0
@@ -63,7 +63,7 @@ def shown(output: str, lines: str | None, width: int) -> str:
             chosen.append("…")
         chosen += whole[begin - 1 : last]
         end = last
-    return "".join(f"{line if len(line) <= width else line[: width - 1] + '…'}\n" for line in chosen)
+    return "".join(f"{line}\n" for line in chosen)
 
 
 def _ranges(lines: str | None, count: int) -> list[tuple[int, int]]:
@@ -75,8 +75,8 @@ def _ranges(lines: str | None, count: int) -> list[tuple[int, int]]:
 
 def _written(text: str, folder: Path) -> str:
     def block(match: re.Match[str]) -> str:
-        output = run(shlex.split(match["command"]), folder)
-        return match[1] + shown(output, match["lines"], int(match["width"] or _WIDTH))
+        width = int(match["width"] or _WIDTH)
+        return match[1] + shown(run(shlex.split(match["command"]), folder, width), match["lines"])
 
     return _BLOCK.sub(block, text)
 

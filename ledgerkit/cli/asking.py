@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import datetime
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path, PurePath
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import click
 import polars as pl
+from rich.text import Text
 
 import ledgerkit as lk
 from ledgerkit.cli.context import audit_option, json_option, reads_past, rows_wanted
@@ -23,30 +24,62 @@ from ledgerkit.cli.output import (
     one_line,
     print_json,
     print_table,
-    short_id,
     text,
 )
-from ledgerkit.formatting import format_compact, format_count, format_money, format_time, plural
+from ledgerkit.formatting import (
+    format_compact,
+    format_count,
+    format_minute,
+    format_money,
+    format_time,
+    plural,
+    short_id,
+)
+from ledgerkit.protocol.moments import read_moment
 from ledgerkit.safety.inert import inert_terminal
+
+_ORDERS: Final = {
+    "started": "started_at",
+    "cost": "cost",
+    "steps": "steps",
+    "tools": "tool_calls",
+    "in": "input_tokens",
+    "out": "output_tokens",
+}
 
 
 @click.command("runs")
 @click.option("-n", "--limit", default=30, show_default=True, help="Runs to show; 0 shows all.")
 @click.option("--model", help="Only runs in which this model answered (part of its name is enough).")
 @click.option("--repository", help="Only runs in this repository (part of its name is enough).")
+@click.option("--since", help="Only runs that began at this moment or later, such as 2026-03-01 (UTC).")
+@click.option("--until", help="Only runs that began before this moment.")
+@click.option(
+    "--sort",
+    type=click.Choice(list(_ORDERS)),
+    default="started",
+    show_default=True,
+    help="The largest first; runs without a value last.",
+)
 @click.option("--reviews", is_flag=True, help="Also the runs that ledgerkit itself keeps judgements and notes in.")
 @json_option
 @reads_past
-def runs_command(
+def runs_command(  # noqa: PLR0913, PLR0917 - one argument per option
     ledger: lk.Ledger,
     limit: int,
     model: str | None,
     repository: str | None,
+    since: str | None,
+    until: str | None,
+    sort: str,
     reviews: bool,
     as_json: bool,
 ) -> None:
     """List runs, the latest first, with their models, steps, tools, tokens and cost."""
     runs = ledger.runs()
+    runs = _within(runs, since, until)
+    if sort != "started":
+        runs = runs.sort(_ORDERS[sort], descending=True, nulls_last=True, maintain_order=True)
     if model:
         runs = runs.filter(pl.col("models").list.join("\n").str.contains(model, literal=True))
     if repository:
@@ -55,10 +88,16 @@ def runs_command(
         listed = runs if reviews else _split_reviews(runs)[0]
         print_json(head(listed, rows_wanted(limit, as_json=True)))
     else:
-        print_runs(runs, limit=limit, reviews=reviews)
+        print_runs(runs, limit=limit, reviews=reviews, sort=sort)
 
 
-def print_runs(runs: pl.DataFrame, *, limit: int, reviews: bool = False) -> None:
+def _within(runs: pl.DataFrame, since: str | None, until: str | None) -> pl.DataFrame:
+    if since is not None:
+        runs = runs.filter(pl.col("started_at") >= read_moment(since, "since"))
+    return runs if until is None else runs.filter(pl.col("started_at") < read_moment(until, "until"))
+
+
+def print_runs(runs: pl.DataFrame, *, limit: int, reviews: bool = False, sort: str = "started") -> None:
     """Prints runs as a table, and what they cost in all; reviews, which ledgerkit made, only if asked for."""
     left_out = runs.clear()
     if not reviews:
@@ -67,7 +106,7 @@ def print_runs(runs: pl.DataFrame, *, limit: int, reviews: bool = False) -> None
     right = ["steps", "tool_calls", "input_tokens", "output_tokens", "cost"]
     named = shown.with_columns(what=pl.coalesce("title", "task"))
     print_table(named.iter_rows(named=True), _RUN_COLUMNS, right=right, flexible="what")
-    _footer(runs, shown)
+    _footer(runs, shown, sort)
     if left_out.height:
         spent = _cost(left_out)
         cost = f" that cost {format_money(spent)}" if spent else ""
@@ -85,10 +124,6 @@ def _cost(runs: pl.DataFrame) -> Decimal:
 
 
 _DATED = re.compile(r"-20\d{6}$")
-
-
-def _started(time: datetime | None) -> str:
-    return "—" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
 def _relation(relation: str | None) -> str:
@@ -114,7 +149,7 @@ def _task(task: str | None) -> str:
 
 _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
     "run_id": ("run", short_id),
-    "started_at": ("started (UTC)", _started),
+    "started_at": ("started (UTC)", format_minute),
     "relation": ("kind", _relation),
     "models": ("model", _models),
     "repository": ("repository", _last_name),
@@ -129,14 +164,15 @@ _RUN_COLUMNS: dict[str, tuple[str, Any]] = {
 }
 
 
-def _footer(runs: pl.DataFrame, shown: pl.DataFrame) -> None:
+def _footer(runs: pl.DataFrame, shown: pl.DataFrame, sort: str) -> None:
     total = format_money(_cost(runs) if runs["cost"].drop_nulls().len() else None)
     unpriced = int(runs["unpriced_calls"].fill_null(0).sum())
     line = f"{plural(runs.height, 'run')}, {total}"
     if unpriced:
         line += f" and {plural(unpriced, 'call')} without a known cost"
     if shown.height < runs.height:
-        line += f"; the latest {shown.height} shown (-n 0 shows all)"
+        which = f"the latest {shown.height}" if sort == "started" else f"the {shown.height} of the largest “{sort}”"
+        line += f"; {which} shown (-n 0 shows all)"
     footer(line)
 
 
@@ -165,12 +201,21 @@ def search_command(
         print_json(found)
         return
     out = console()
+    before = None
     for row in found.iter_rows(named=True):
-        head = text(f"{short_id(row['run_id'])} #{row['sequence_no']} ", "bold")
-        head.append_text(text(f"{row['kind']} {row['tool_name'] or ''} {format_time(row['created_at'])}", "dim"))
-        out.print(head)
+        if row["message_id"] != before:
+            out.print(_place(row))
+        before = row["message_id"]
         out.print(text("  " + one_line(row["excerpt"], 200)))
-    footer(plural(found.height, "place") + (" (there may be more: -n)" if found.height == limit else ""))
+    messages = plural(found["message_id"].n_unique(), "message")
+    more = " (there may be more: -n)" if found.height == limit else ""
+    footer(f"{plural(found.height, 'place')} in {messages}{more}")
+
+
+def _place(row: Mapping[str, Any]) -> Text:
+    place = text(f"{short_id(row['run_id'])} #{row['sequence_no']} ", "bold")
+    place.append_text(text(f"{row['kind']} {row['tool_name'] or ''} {format_time(row['created_at'])}", "dim"))
+    return place
 
 
 @click.command("sql")

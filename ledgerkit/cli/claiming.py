@@ -10,9 +10,9 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past, rows_wanted
-from ledgerkit.cli.output import Cell, console, footer, head, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.output import Cell, console, footer, head, one_line, print_json, print_table, text
 from ledgerkit.extract.claims import ClaimClass
-from ledgerkit.formatting import format_count, plural
+from ledgerkit.formatting import format_count, plural, short_id
 from ledgerkit.protocol.vocabulary import ClaimOutcome
 
 _GRAVEST_FIRST: Final = ("contradicted", "unsupported", "stale", "unverified", "supported")

@@ -8,8 +8,8 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.context import rows_wanted
-from ledgerkit.cli.output import console, footer, head, one_line, print_json, short_id, text
-from ledgerkit.formatting import format_count, plural
+from ledgerkit.cli.output import console, footer, head, one_line, print_json, text
+from ledgerkit.formatting import format_count, plural, short_id
 
 _GRAVEST_FIRST: Final = ("hidden", "invented", "lost", "unverified", "unknown", "kept")
 _COLOUR: Final = {"hidden": "red", "invented": "red", "lost": "yellow", "unverified": "", "unknown": "yellow"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -14,7 +14,9 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.failing import explained_errors
 from ledgerkit.cli.output import footer
+from ledgerkit.errors import QueryError
 from ledgerkit.formatting import plural
+from ledgerkit.protocol.moments import read_moment
 
 DEFAULT_LEDGER: Final = "runs.ledger"
 
@@ -100,10 +102,9 @@ def _moment(value: str | None) -> datetime | int | None:
     if value is None or value.isdigit():
         return None if value is None else int(value)
     try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
+        return read_moment(value)
+    except QueryError:
         raise click.BadParameter(f"{value!r} is neither a time like 2026-03-01T12:00 nor a version") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _with_ledger(command: Callable[Concatenate[lk.Ledger, _P], _T], *, create: bool) -> Callable[_P, _T]:

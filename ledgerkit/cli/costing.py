@@ -11,9 +11,9 @@ import polars as pl
 
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, reads_past, rows_wanted
-from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table, short_id
+from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table
 from ledgerkit.costs import full_names, is_attributed
-from ledgerkit.formatting import format_compact, format_count, format_money, format_share, plural
+from ledgerkit.formatting import format_compact, format_count, format_money, format_share, plural, short_id
 
 _ALL: Final = 0
 

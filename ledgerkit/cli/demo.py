@@ -13,7 +13,8 @@ from ledgerkit.cli.context import json_option
 from ledgerkit.cli.costing import print_costs
 from ledgerkit.cli.failing import explained_errors
 from ledgerkit.cli.importing import account_json, print_account, progress_bar
-from ledgerkit.cli.output import console, note, print_json, short_id
+from ledgerkit.cli.output import console, note, print_json
+from ledgerkit.formatting import short_id
 from ledgerkit.notebook.demo import bundled
 from ledgerkit.safety.redaction import RedactionKey, standard_redactor
 

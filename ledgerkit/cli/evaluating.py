@@ -14,13 +14,14 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, note, print_json, text
+from ledgerkit.cli.output import Cell, console, footer, note, print_json, print_table, text
 from ledgerkit.cli.quiet import is_quiet
 from ledgerkit.errors import MissingExtraError
+from ledgerkit.formatting import UNKNOWN, format_count
 from ledgerkit.tables.money import dollars
 
 if TYPE_CHECKING:
-    from ledgerkit.evaluation import StrategyFile
+    from ledgerkit.evaluation import Evaluation, StrategyFile
 
 _USUAL = ("FullHistory", "AsRecorded", "LastObservations(10)", "LastObservations(10, polling=10)", "ClearAt(60_000)",
           "TokenWindow(60_000)")  # fmt: skip
@@ -92,13 +93,45 @@ def evaluate_command(  # noqa: PLR0913, PLR0917 - one argument per option
     if as_json:
         print_json({**result.as_data(), "summary": in_dollars(result.summary()), "runs": in_dollars(result.runs)})
         return
-    console().print(text(str(result)))
-    best = result.recommend(by)
-    if best.frontier.height:
-        console().print(text("\nNot beaten in cost and retention at once:", "bold"))
-        console().print(text(repr(best).split("\n\n", 1)[0]))
+    _print_result(result, by)
     if out is not None:
         note(f"Written to {out}: runs, steps and lost as Parquet, evaluation.json, evaluation.md")
+
+
+def _print_result(result: Evaluation, by: str) -> None:
+    from ledgerkit.evaluation.summary import HEADINGS, LEGEND, cells
+
+    columns: dict[str, tuple[str, Cell]] = {name: (name, str) for name in HEADINGS}
+    rows = [dict(zip(HEADINGS, cells(row), strict=True)) for row in result.summary().iter_rows(named=True)]
+    print_table(rows, columns, right=HEADINGS[1:], leaving=("stale", "cost in tokens", "edits", "lift", "runs"))
+    for name, meaning in LEGEND.items():
+        footer(f"{name}: {meaning}.", "dim")
+    best = result.recommend(by).frontier
+    if best.height:
+        console().print(text(f"\nNot beaten in cost and retention at once, by {by}", "bold"))
+        numbers = ("cost_equivalent_tokens", "retention", "low", "high", "runs")
+        columns = {"family": (by, lambda name: name or "not recorded"), **_FRONTIER}
+        bounds = best.with_columns(low="retention_low", high="retention_high")
+        print_table(bounds.iter_rows(named=True), columns, right=numbers)
+        if best["few_runs"].any():
+            footer("Intervals over fewer than 20 runs say little.", "dim")
+    footer("")
+    for caveat in result.caveats:
+        footer(f"* {caveat}", "dim")
+
+
+def _share(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.3f}"
+
+
+_FRONTIER: dict[str, tuple[str, Cell]] = {
+    "strategy": ("strategy", str),
+    "cost_equivalent_tokens": ("cost in tokens a run", lambda tokens: f"{tokens:,.0f}"),
+    "retention": ("retention", _share),
+    "low": ("from", _share),
+    "high": ("to", _share),
+    "runs": ("runs", format_count),
+}
 
 
 def _asked(strategies: tuple[str, ...], file: StrategyFile | None) -> list[Any]:

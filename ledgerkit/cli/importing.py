@@ -238,8 +238,8 @@ def _print_fates(account: lk.ImportAccount) -> None:
     rows = [
         {"fate": fate, "records": getattr(account, fate), "what": what}
         for fate, what in (
-            ("accepted", f"{plural(account.new_messages, 'new message')} in {plural(account.runs, 'run')}"),
-            ("duplicate", "in the ledger already"),
+            ("accepted", _accepted(account)),
+            ("duplicate", "in the ledger already, or twice in these files" if account.duplicate else ""),
             ("skipped", _reasons(account)),
             ("quarantined", "damaged or unreadable; see below" if account.quarantined else ""),
         )
@@ -248,6 +248,11 @@ def _print_fates(account: lk.ImportAccount) -> None:
     print_table(rows, {"fate": ("", str), "records": ("records", format_count), "what": ("", str)}, right=["records"])
     console().print()
     print_table(account.formats.iter_rows(named=True), _FORMATS, right=list(_FORMATS)[1:])
+
+
+def _accepted(account: lk.ImportAccount) -> str:
+    said = f"{plural(account.new_messages, 'new message')} in {plural(account.runs, 'run')}"
+    return f"{said}; a record can hold several" if account.new_messages > account.accepted else said
 
 
 _FORMATS: Final[dict[str, tuple[str, Cell]]] = {

@@ -13,8 +13,8 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_ledger, reads_past, rows_wanted
-from ledgerkit.cli.output import Cell, console, footer, head, note, one_line, print_json, print_table, short_id, text
-from ledgerkit.formatting import format_money, plural
+from ledgerkit.cli.output import Cell, console, footer, head, note, one_line, print_json, print_table, text
+from ledgerkit.formatting import format_money, plural, short_id
 
 if TYPE_CHECKING:
     from ledgerkit.judges import Judge

@@ -13,19 +13,20 @@ from typing import Any, Final, cast
 
 import click
 import polars as pl
-from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from ledgerkit.cli.fitting import fitted
 from ledgerkit.cli.quiet import is_quiet
-from ledgerkit.safety.inert import inert_json, inert_terminal
+from ledgerkit.formatting import format_minute, format_time, short_id
+from ledgerkit.safety.inert import inert_json
+from ledgerkit.terminal.tables import Column, FittedTable
+from ledgerkit.terminal.tables import inert_text as text
 
 PIPED_WIDTH: Final = 160
 """Columns of what is written to a file or pipe, which has no width of its own."""
 
 Cell = Callable[[Any], str]
+_WHOLE: Final = (short_id, format_minute, format_time)
+"""What shows a value that says nothing once it is cut."""
 
 
 def note(value: object, style: str = "dim") -> None:
@@ -53,20 +54,10 @@ def console(*, stderr: bool = False) -> Console:
     return out
 
 
-def text(value: object, style: str = "") -> Text:
-    """A text for the terminal, control characters shown instead of obeyed."""
-    return Text(inert_terminal(str(value)), style=style)
-
-
 def one_line(value: object, width: int = 72) -> str:
     """The head of a text on one line."""
     flat = " ".join(str("" if value is None else value).split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
-
-
-def short_id(run_id: str) -> str:
-    """The end of a run's id: enough to name it, and unlike the beginning never shared by runs of the same minute."""
-    return run_id[-8:]
 
 
 def head(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
@@ -80,6 +71,7 @@ def print_table(
     *,
     right: Sequence[str] = (),
     flexible: str | None = None,
+    leaving: Sequence[str] = (),
 ) -> None:
     """Prints rows as a table.
 
@@ -87,32 +79,26 @@ def print_table(
         rows: The rows.
         columns: For each field its heading and how a value is shown.
         right: Fields that stand to the right.
-        flexible: If given, a row is one line: a text that has no room ends in an ellipsis. Otherwise it goes on below.
+        flexible: If given, a row is one line: a text that has no room ends in an ellipsis, and other texts are left
+            out before this one and before numbers. Otherwise a text goes on below.
+        leaving: Fields that are left out first where there is no room for all.
     """
-    shown = [{field: text(show(row.get(field))) for field, (_, show) in columns.items()} for row in rows]
-    wanted = [_width([heading, *(row[field].plain for row in shown)]) for field, (heading, _) in columns.items()]
-    main = None if flexible is None else list(columns).index(flexible)
-    found = fitted(wanted, [field not in right for field in columns], console().width, main)
-    widths = dict(zip(columns, found, strict=True))
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for field, width in widths.items():
-        if width is not None:
-            table.add_column(
-                columns[field][0],
-                width=width,
-                justify="right" if field in right else "left",
-                overflow="fold" if flexible is None else "ellipsis",
-                no_wrap=flexible is not None or field in right,
-            )
-    for row in shown:
-        table.add_row(*(row[field] for field, width in widths.items() if width is not None))
-    console().print(table)
-    if left_out := [columns[field][0] or field for field, width in widths.items() if width is None]:
-        footer(f"No room for {', '.join(left_out)}: take a wider terminal, or --json", "dim")
-
-
-def _width(cells: Iterable[str]) -> int:
-    return max(cell_len(line) for cell in cells for line in cell.splitlines() or [""])
+    made = [
+        Column(heading, right=field in right, fixed=show in _WHOLE, folds=flexible is None and field not in right)
+        for field, (heading, show) in columns.items()
+    ]
+    first = [list(columns).index(field) for field in leaving]
+    if flexible is not None:
+        texts = [at for at, field in enumerate(columns) if at and field not in right and field != flexible]
+        first += [at for at in reversed(texts) if at not in first]
+    console().print(
+        FittedTable(
+            made,
+            [[text(show(row.get(field))) for field, (_, show) in columns.items()] for row in rows],
+            leaving=first,
+            hint=None if is_quiet() else "take a wider terminal, or --json",
+        )
+    )
 
 
 def print_json(value: object) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past
-from ledgerkit.cli.output import console, print_json, text
+from ledgerkit.cli.output import console, footer, print_json, text
 from ledgerkit.protocol.capabilities import ProviderInterface
 from ledgerkit.safety.inert import inert_terminal
 
@@ -69,8 +69,19 @@ def context_command(  # noqa: PLR0913, PLR0917 - one argument per option
                 "questions": context.questions,
             }
         )
+    elif full:
+        console().print(text(_whole(context)))
     else:
-        console().print(text(_whole(context) if full else str(context)))
+        console().print(text(str(context)), no_wrap=True, overflow="ellipsis")
+        if step is None:
+            footer(f"Step {context.step} is the one that would come next; --step chooses another.", "dim")
+        footer(_COUNTED, "dim")
+
+
+_COUNTED: Final = (
+    "Tokens of what the ledger holds and of ledgerkit's own tags, in one encoding. A provider counts in its own, and "
+    "what stands in no log as well: ledgerkit cost has what was billed."
+)
 
 
 def _whole(context: Context) -> str:

@@ -9,7 +9,8 @@ import click
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, reads_past
-from ledgerkit.cli.output import note, print_json, short_id
+from ledgerkit.cli.output import note, print_json
+from ledgerkit.formatting import short_id
 
 
 @click.command("report")

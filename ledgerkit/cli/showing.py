@@ -12,7 +12,7 @@ import polars as pl
 import ledgerkit as lk
 from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import audit_option, json_option, print_withheld, reads_past, rows_wanted
-from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table, short_id, text
+from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table, text
 from ledgerkit.formatting import (
     format_compact,
     format_count,
@@ -20,6 +20,7 @@ from ledgerkit.formatting import (
     format_money,
     format_time,
     plural,
+    short_id,
 )
 from ledgerkit.protocol.identifiers import is_uuid
 from ledgerkit.safety.gate import visible_to

@@ -41,9 +41,10 @@ def compare_runs(
     lost = unmatched(trials, gates.pair_by)
     if not tasks:
         said = "; ".join(f"{reason} ({count})" for reason, count in lost["reason"].value_counts(sort=True).iter_rows())
-        hint = "Pair by another column" if lost["pair"].null_count() == lost.height else "Choose other runs"
         raise ComparisonError(
-            f"No task is on both sides, paired by {gates.pair_by}: {said}. {hint} (pair_by: {', '.join(PAIR_COLUMNS)})."
+            f"No task is on both sides, paired by {gates.pair_by}: {said}. Choose other runs, or another column "
+            f"({', '.join(PAIR_COLUMNS)}), or say which task each run is about in a table with the columns run_id and "
+            "task_id: ledgerkit import --labels FILE"
         )
     pairs = {name: pairs_of(trials, metric, tasks) for name, metric in METRICS.items()}
     runs = pl.concat([rows.select(pl.lit(side).alias("side"), *OBSERVATIONS) for side, rows in sides.items()])
@@ -70,7 +71,7 @@ def compare_runs(
 def _check(baseline: pl.DataFrame, candidate: pl.DataFrame, gates: Gates, names: tuple[str, str]) -> None:
     for side, runs, name in ((BASELINE, baseline, names[0]), (CANDIDATE, candidate, names[1])):
         if runs.is_empty():
-            raise ComparisonError(f"The {side} has no runs: nothing fits {name}. List runs with: ledgerkit runs")
+            raise ComparisonError(f"The {side} has no runs: nothing fits {name}.")
     if gates.pair_by not in PAIR_COLUMNS:
         raise UnknownNameError.among("column to pair by", gates.pair_by, PAIR_COLUMNS)
     for name in gates.slices:

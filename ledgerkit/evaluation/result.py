@@ -16,6 +16,7 @@ import polars as pl
 from ledgerkit.displays import Displayed
 from ledgerkit.evaluation.caveats import CAVEATS
 from ledgerkit.evaluation.running import write_atomically
+from ledgerkit.evaluation.summary import HEADINGS, LEGEND, cells, with_savings
 
 if TYPE_CHECKING:
     from ledgerkit.evaluation.recommending import Recommendation
@@ -71,12 +72,13 @@ class Evaluation(Displayed):
 
         Returns:
             ``strategy``, ``runs``, sums of tokens and cost (null where no step has a price), means over the runs that
-            define a metric, and how many those are (``…_runs``).
+            define a metric, how many those are (``…_runs``), and ``saved_share``: 1 - cost / cost of ``AsRecorded()``,
+            null where that is not among the strategies or the costs cannot be compared.
         """
         shares = ("evidence_retention", "source_retention", "lift", "edit_support", *_GATES, "untrusted_share",
                   "staleness", "refetch_exposure", "summary_fidelity", "overflow_rate")  # fmt: skip
         priced = pl.col("cost_pico").count() > 0
-        return self.runs.group_by("strategy", maintain_order=True).agg(
+        found = self.runs.group_by("strategy", maintain_order=True).agg(
             runs=pl.len().cast(pl.Int64),
             input_tokens=pl.col("input_tokens").sum(),
             peak_tokens=pl.col("peak_tokens").max(),
@@ -88,6 +90,7 @@ class Evaluation(Displayed):
             **{name: pl.col(name).mean() for name in shares},
             **{f"{name}_runs": pl.col(name).count().cast(pl.Int64) for name in shares},
         )
+        return with_savings(found)
 
     def recommend(self, by: str = "task_id", *, resamples: int = 1_000, seed: int = 0) -> Recommendation:
         """Which strategies are not beaten in cost and retention at once, by family of tasks.
@@ -138,45 +141,32 @@ class Evaluation(Displayed):
 
     def to_markdown(self) -> str:
         """Summary and caveats."""
-        rows = [_cells(row) for row in self.summary().iter_rows(named=True)]
-        lines = ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
+        rows = [cells(row) for row in self.summary().iter_rows(named=True)]
+        lines = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
         lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         said = [f"{number}. {caveat}" for number, caveat in enumerate(self.caveats, 1)]
         return "\n".join(
-            ["# Evaluation of strategies", "", *lines, "", "What these figures cannot say:", "", *said, ""]
+            [
+                "# Evaluation of strategies",
+                *("", *lines, "", *(f"- {name}: {meaning}." for name, meaning in LEGEND.items())),
+                *("", "What these figures cannot say:", "", *said, ""),
+            ]
         )
 
     def __repr__(self) -> str:
-        rows = [list(_HEADINGS), *(_cells(row) for row in self.summary().iter_rows(named=True))]
-        widths = [max(len(row[n]) for row in rows) for n in range(len(_HEADINGS))]
+        rows = [list(HEADINGS), *(cells(row) for row in self.summary().iter_rows(named=True))]
+        widths = [max(len(row[n]) for row in rows) for n in range(len(HEADINGS))]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*table, "", *(f"* {caveat}" for caveat in self.caveats)])
+        legend = (f"{name}: {meaning}." for name, meaning in LEGEND.items())
+        return "\n".join([*table, "", *legend, "", *(f"* {caveat}" for caveat in self.caveats)])
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{html.escape(name)}</th>" for name in _HEADINGS)
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in HEADINGS)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(row)) + "</tr>"
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row)) + "</tr>"
             for row in self.summary().iter_rows(named=True)
         )
         said = "".join(f"<li>{html.escape(caveat)}</li>" for caveat in self.caveats)
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table><ol>{said}</ol>"
-
-
-_HEADINGS: Final = (
-    "strategy", "runs", "input tokens", "cost, $", "cost, tokens", "retention", "lift", "edits", "failures", "policy",
-    "valid", "stale",
-)  # fmt: skip
-
-
-def _cells(row: Mapping[str, object]) -> list[str]:
-    shares = ("evidence_retention", "lift", "edit_support", "failure_visibility", "policy_retention", "validity",
-              "staleness")  # fmt: skip
-    cost = row["cost_pico"]
-    return [
-        str(row["strategy"]),
-        f"{row['runs']:,}",
-        f"{row['input_tokens']:,}",
-        "–" if not isinstance(cost, int) else f"{cost / 1e12:,.4f}",
-        f"{row['cost_equivalent_tokens']:,.0f}",
-        *("–" if row[name] is None else f"{row[name]:.3f}" for name in shares),
-    ]
+        legend = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(said)}</dd>" for name, said in LEGEND.items())
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}<dl>{legend}</dl><ol>{said}</ol>"

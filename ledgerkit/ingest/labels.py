@@ -139,7 +139,7 @@ def apply_labels(path: Path, runs: pl.DataFrame, append: Callable[[AppendMessage
         if name not in known:
             unmatched.append(str(name))
             continue
-        said = {column: value for column, value in row.items() if column not in KEYS}
+        said = {column: value for column, value in row.items() if column not in (key, *KEYS[:2])}
         for run in known[name]:
             planned += label_commands(said, run, f"{path}, row {number}")
     return LabelAccount(

@@ -5,20 +5,24 @@ One rule: names from logs reach a terminal with their control characters shown, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from ledgerkit.comparison import Compared
+from ledgerkit.formatting import UNKNOWN, format_count, short_id
 from ledgerkit.reports import comparison_words as words
 from ledgerkit.reports.excerpts import one_line
-from ledgerkit.safety.inert import inert_terminal
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
+
+    from ledgerkit.terminal.tables import FittedTable
 
 _STYLES: Final = {"bad": "bold red", "good": "green", "warn": "yellow"}
 _FLIPS: Final = 12
+_LEAVING: Final = [10, 9, 8, 7, 4]
+"""Where there is no room: what the sides differ in and whether that passes stays longest."""
 
 
 def comparison_terminal(compared: Compared) -> Group:
@@ -38,60 +42,68 @@ def comparison_terminal(compared: Compared) -> Group:
     )
 
 
-def _metrics(compared: Compared) -> Table:
-    heads = ("metric", "baseline", "candidate", "effect", "interval", "tasks", "p", "MDE", "verdict")
-    table = _table(heads, right=("baseline", "candidate", "effect", "interval", "p", "MDE"))
+def _metrics(compared: Compared) -> FittedTable:
     statuses = dict(compared.frame("gates").select("metric", "status").iter_rows())
-    for row in compared.frame("metrics").to_dicts():
-        name = words.title_of(row["metric"])
-        gate = statuses.get(row["metric"])
-        verdict = _text(row["verdict"], _style(row["verdict"]))
-        if gate:
-            verdict.append_text(_text(f" (gate {gate})", _style(gate)))
-        table.add_row(
-            _text(name, "bold" if gate else ""),
-            _text(words.side_value(row["metric"], row["baseline"])),
-            _text(words.side_value(row["metric"], row["candidate"])),
-            _text(words.effect_value(row["kind"], row["effect"])),
-            _text(words.interval(row)),
-            _text(f"{row['tasks']}: {words.moved(row)}"),
-            _text(words.p_text(row["p_adjusted"])),
-            _text(words.mde_text(row)),
-            verdict,
-        )
-    return table
+    rows = [_metric(row, statuses.get(row["metric"])) for row in compared.frame("metrics").to_dicts()]
+    numbers = ("baseline", "candidate", "effect", "interval", "tasks", "worse, better", "p", "MDE")
+    return _table(("metric", *numbers[:4], "verdict", "gate", *numbers[4:]), numbers, rows, _LEAVING)
 
 
-def _flips(compared: Compared) -> list[Text | Table]:
+def _metric(row: Mapping[str, Any], gate: str | None) -> list[Text]:
+    return [
+        _text(words.title_of(row["metric"]), "bold" if gate else ""),
+        _text(words.side_value(row["metric"], row["baseline"])),
+        _text(words.side_value(row["metric"], row["candidate"])),
+        _text(words.effect_value(row["kind"], row["effect"])),
+        _text(words.interval(row)),
+        _text(row["verdict"], _style(row["verdict"])),
+        _text(gate or "", _style(gate or "")),
+        _text(format_count(row["tasks"])),
+        _text(f"{format_count(row['worse'])}, {format_count(row['better_tasks'])}"),
+        _text(words.p_text(row["p_adjusted"])),
+        _text(words.mde_text(row)),
+    ]
+
+
+def _flips(compared: Compared) -> list[Text | FittedTable]:
     flips = compared.frame("flips")
     if flips.is_empty():
         return []
-    table = _table(("task", "success", "baseline", "candidate"), right=())
+    rows: list[list[Text]] = []
     for row in flips.head(_FLIPS).to_dicts():
         before, after = (words.side_value("success", row[side]) for side in ("baseline", "candidate"))
-        table.add_row(
-            _text(one_line(row["pair"], 60)),
-            _text(f"{before} → {after}", _style(row["direction"])),
-            _text(row["baseline_replay"] or ""),
-            _text(row["candidate_replay"] or ""),
+        replays = [(row[f"{side}_replay"] or UNKNOWN).rpartition(" ")[2] for side in ("baseline", "candidate")]
+        rows.append(
+            [
+                _text(one_line(row["pair"], 60)),
+                _text(f"{before} → {after}", _style(row["direction"])),
+                *(_text(short_id(replay)) for replay in replays),
+            ]
         )
-    more = [_text(f"{flips.height - _FLIPS} more in frame('flips')", "dim")] if flips.height > _FLIPS else []
-    return [_text(""), _text("Tasks whose success changed", "bold"), table, *more, _text("")]
+    heads = ("task", "success", "baseline run", "candidate run")
+    said = ["Open one with: ledgerkit replay RUN"]
+    if flips.height > _FLIPS:
+        said.append(f"{flips.height - _FLIPS} more in frame('flips')")
+    table = _table(heads, heads[1:], rows, None)
+    return [_text(""), _text("Tasks whose success changed", "bold"), table, _text("; ".join(said), "dim"), _text("")]
 
 
-def _table(heads: tuple[str, ...], right: tuple[str, ...]) -> Table:
-    from rich.table import Table
+def _table(
+    heads: tuple[str, ...], whole: tuple[str, ...], rows: list[list[Text]], leaving: list[int] | None
+) -> FittedTable:
+    from ledgerkit.terminal.tables import Column, FittedTable
 
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for head in heads:
-        table.add_column(head, justify="right" if head in right else "left", no_wrap=head != "task", overflow="fold")
-    return table
+    return FittedTable(
+        [Column(head, right=head in whole, fixed=head != "task") for head in heads],
+        rows,
+        leaving=leaving,
+    )
 
 
 def _text(value: str, style: str = "") -> Text:
-    from rich.text import Text
+    from ledgerkit.terminal.tables import inert_text
 
-    return Text(inert_terminal(value), style=style)
+    return inert_text(value, style)
 
 
 def _style(verdict: str) -> str:

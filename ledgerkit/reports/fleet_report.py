@@ -5,7 +5,7 @@ One rule: every figure stands in a table of the fleet, and the page says in whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from ledgerkit import charts
-from ledgerkit.formatting import UNKNOWN, format_count, format_money, format_share, format_time, plural
+from ledgerkit.formatting import UNKNOWN, format_count, format_money, format_share, format_time, plural, short_id
 from ledgerkit.protocol.vocabulary import Audience
 from ledgerkit.reports.blocks import Cell, Column, Fact, Figure, Note, Section, Table, code, left, right
 from ledgerkit.reports.excerpts import one_line
@@ -22,6 +22,8 @@ from ledgerkit.reports.rendering import render
 
 if TYPE_CHECKING:
     from rich.console import Group
+
+    from ledgerkit.terminal.tables import FittedTable
 
 Frames = Mapping[str, pl.DataFrame]
 _NAME: Final = 100
@@ -70,25 +72,26 @@ def fleet_report(name: str, by: str, frames: Frames, *, generated_at: datetime) 
 def fleet_terminal(by: str, frames: Frames) -> Group:
     """The tables of the fleet, as something that rich can print."""
     from rich.console import Group
-    from rich.table import Table as RichTable
     from rich.text import Text
-
-    from ledgerkit.safety.inert import inert_terminal
 
     shown: list[Any] = []
     for title, table in (
         (f"Trends by {by}", trend_table(by, frames["trends"])),
-        ("Why runs did not pass", failure_table(frames["failures"])),
+        ("Why runs did not pass", failure_table(frames["failures"], of_id=short_id)),
         ("Cost drivers", driver_table(frames["cost_drivers"])),
         ("Claims by version of the agent", claim_table(frames["claims"])),
     ):
-        printed = RichTable(box=None, pad_edge=False, header_style="bold", show_edge=False)
-        for column in table.columns:
-            printed.add_column(column.title, justify=column.align, overflow="fold")
-        for row in table.rows:
-            printed.add_row(*(Text(inert_terminal(c if isinstance(c, str) else c.text)) for c in row))
-        shown += [Text(title, "bold"), printed if table.rows else Text(table.empty, "dim"), Text("")]
+        shown += [Text(title, "bold"), _printed(table) if table.rows else Text(table.empty, "dim"), Text("")]
     return Group(*shown)
+
+
+def _printed(table: Table) -> FittedTable:
+    """A table of the page for a terminal: columns of one short word each are not made narrower."""
+    from ledgerkit.terminal.tables import Column as TerminalColumn
+    from ledgerkit.terminal.tables import FittedTable, inert_text
+
+    columns = [TerminalColumn(c.title, right=c.align == "right", fixed=not c.wide) for c in table.columns]
+    return FittedTable(columns, [[inert_text(c if isinstance(c, str) else c.text) for c in row] for row in table.rows])
 
 
 def trend_table(by: str, trends: pl.DataFrame) -> Table:
@@ -114,8 +117,8 @@ def trend_table(by: str, trends: pl.DataFrame) -> Table:
     return Table(columns, rows, empty="No runs.")
 
 
-def failure_table(failures: pl.DataFrame) -> Table:
-    """Why runs did not pass."""
+def failure_table(failures: pl.DataFrame, *, of_id: Callable[[str], str] = str) -> Table:
+    """Why runs did not pass; an example is named as ``of_id`` says."""
     rows: list[list[Cell | str]] = [
         [
             row["kind"],
@@ -123,7 +126,7 @@ def failure_table(failures: pl.DataFrame) -> Table:
             format_count(row["runs"]),
             format_share(row["share"], 1),
             str(row["last_at"].date()) if row["last_at"] else UNKNOWN,
-            code(row["run_id"]),
+            code(of_id(row["run_id"])),
         ]
         for row in failures.to_dicts()
     ]

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Final
 
 import duckdb
 
 from ledgerkit import errors, tables
+
+_COSTS: Final = (
+    "prices are no table of the ledger. Take `ledgerkit cost --by run --json`, or in Python ledger.runs() and "
+    "ledger.cost(by)."
+)
+_COMPUTED: Final = {
+    "cost": _COSTS,
+    "unpriced_calls": _COSTS,
+    "last_check": "it is read from the table verifier_results. In Python ledger.runs() has it.",
+}
+"""What lists of runs show and no table holds."""
 
 
 def explained(error: duckdb.Error) -> errors.QueryError:
@@ -18,6 +30,9 @@ def explained(error: duckdb.Error) -> errors.QueryError:
         return errors.UnknownNameError.among("table", table[1].strip('"'), tables.VIEWS)
     column = re.search(r'Referenced column "([^"]+)" not found', message)
     if column:
+        if column[1] in _COMPUTED:
+            said = f"No column {column[1]!r} in SQL: {_COMPUTED[column[1]]}"
+            return errors.UnknownNameError(said, name=column[1])
         known = sorted({c.name for view in tables.VIEWS.values() for c in view.columns})
         return errors.UnknownNameError.among("column", column[1], known)
     return errors.QueryError(f"{message.strip()}\nTables: {', '.join(tables.VIEWS)}.")

@@ -29,7 +29,10 @@ def prove(storage: Storage, message_id: str, checkpoint: Checkpoint) -> Inclusio
     """
     rows = storage.database.sealed(_ROWS, {"id": message_id})
     if rows.is_empty():
-        raise errors.UnknownNameError(f"No sealed message {message_id!r}.", name=message_id)
+        raise errors.UnknownNameError(
+            f"No sealed message {message_id!r}. The id of a message is needed: ledgerkit show RUN --json has them.",
+            name=message_id,
+        )
     form = canonical_messages(rows).row(0, named=True)
     index = form["leaf_index"]
     if index >= checkpoint.size:

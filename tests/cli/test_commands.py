@@ -50,6 +50,55 @@ def test_runs_can_be_narrowed(run: Invoke) -> None:
     assert all("haiku" in model for row in some for model in row["models"])
 
 
+def test_runs_can_be_sorted_and_of_a_time(run: Invoke) -> None:
+    every = json.loads(run("runs", "--json").output)
+    by_cost = json.loads(run("runs", "--json", "--sort", "cost").output)
+    assert [row["run_id"] for row in by_cost] == [
+        row["run_id"] for row in sorted(every, key=lambda row: -float(row["cost"]))
+    ]
+    days = ("2026-01-19", "2026-01-21T12:00")
+    some = json.loads(run("runs", "--json", "--since", days[0], "--until", days[1]).output)
+    assert some == [row for row in every if days[0] <= row["started_at"] < days[1]]
+    assert 0 < len(some) < len(every)
+    assert "Write it as 2026-03-01" in run("runs", "--since", "yesterday", code=2).output
+    assert "of the largest “cost” shown" in run("runs", "--sort", "cost", "-n", "2").output
+
+
+def test_a_message_found_in_two_parts_is_headed_once(run: Invoke) -> None:
+    out = run("search", "discounts are rounded", "-n", "0").output
+    found = json.loads(run("search", "discounts are rounded", "--json").output)
+    messages = {row["message_id"] for row in found}
+    assert len(messages) < len(found)
+    assert out.count(" UTC\n") == len(messages)
+    assert f"{len(found)} places in {len(messages)} messages" in out
+
+
+def test_what_no_table_holds_is_said_to_be_elsewhere(run: Invoke) -> None:
+    assert "ledgerkit cost --by run" in run("sql", "select cost from runs", code=2).output
+    assert "verifier_results" in run("sql", "select last_check from runs", code=2).output
+    assert "ledgerkit show RUN --json" in run("prove", "nothing", code=2).output
+
+
+def test_strategies_say_what_they_save_of_what_was_recorded(run: Invoke) -> None:
+    summary = {
+        row["strategy"]: row
+        for row in json.loads(run("evaluate", "AsRecorded", "FullHistory", "--json").output)["summary"]
+    }
+    recorded, full = summary["AsRecorded()"], summary["FullHistory()"]
+    assert recorded["saved_share"] == 0
+    assert full["saved_share"] == pytest.approx(1 - float(full["cost"]) / float(recorded["cost"]))
+    (alone,) = json.loads(run("evaluate", "FullHistory", "--json").output)["summary"]
+    assert alone["saved_share"] is None
+    out = run("evaluate", "AsRecorded", "FullHistory").output
+    assert f"{100 * full['saved_share']:.1f} %" in out
+    assert "stands in no log are in none of the sums" in " ".join(out.split())
+
+
+def test_a_context_without_a_step_says_which_it_is(run: Invoke, dearest: str) -> None:
+    assert "is the one that would come next" in run("context", dearest).output
+    assert "is the one that would come next" not in run("context", dearest, "--step", "3").output
+
+
 def test_cost_adds_up_however_it_is_grouped(run: Invoke) -> None:
     totals = {by: run("cost", "--by", by, "-n", "0").output.splitlines()[-1] for by in ("model", "day", "run_id,day")}
     assert len(set(totals.values())) == 1

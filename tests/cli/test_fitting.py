@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ledgerkit as lk
-from ledgerkit.cli.fitting import fitted
+from ledgerkit.terminal.fitting import fitted
 from tests.cli.conftest import Call
 
 
@@ -32,6 +33,31 @@ def test_a_narrow_terminal_loses_no_digit_and_says_what_it_has_no_room_for(
     cost = next(word for word in wide if word.startswith("$"))
     assert cost in narrow
     assert "No room for" in narrow
+
+
+def test_the_columns_that_are_named_go_first() -> None:
+    assert fitted([8, 8, 8], [False] * 3, 18, leaving=[1]) == [8, None, 8]
+    assert fitted([8, 8, 8], [False] * 3, 8, leaving=[1]) == [8, None, None]
+
+
+def test_compare_and_fleet_cut_no_number_at_any_width(
+    call: Call, monkeypatch: pytest.MonkeyPatch, demo_path: Path
+) -> None:
+    pytest.importorskip("scipy.stats", reason="the extra `stats` is not installed")
+
+    def numbers(*arguments: str) -> set[str]:
+        return set(re.findall(r"[−+]?[\d.,]+ (?:%|pp)|\$[\d.,]+", call(*arguments).stdout))
+
+    ledger = ("--ledger", str(demo_path))
+    for asked in (("compare", "model=opus-4-5", "model=sonnet-4-5"), ("fleet",), ("evaluate", "FullHistory")):
+        monkeypatch.setenv("COLUMNS", "200")
+        whole = numbers(*asked, *ledger)
+        assert whole
+        for width in (60, 80, 100, 120):
+            monkeypatch.setenv("COLUMNS", str(width))
+            printed = call(*asked, *ledger).stdout
+            assert numbers(*asked, *ledger) <= whole
+            assert all(len(line) <= width for line in printed.splitlines())
 
 
 def test_references_are_shown_and_unknown_ones_refused(call: Call, small: Path) -> None:

@@ -222,7 +222,7 @@ def test_what_cannot_be_compared_is_refused_with_what_to_do() -> None:
     runs = observed(["passed"])
     with pytest.raises(ComparisonError, match="The candidate has no runs: nothing fits label=after"):
         compare_runs(runs, runs.clear(), QUICK, names=("label=before", "label=after"))
-    with pytest.raises(ComparisonError, match=r"no task_id recorded.*Pair by another column"):
+    with pytest.raises(ComparisonError, match=r"no task_id recorded.*columns run_id and task_id"):
         compare_runs(runs.with_columns(task_id=None), runs.with_columns(task_id=None), QUICK)
     with pytest.raises(UnknownNameError, match=r"No column to pair by 'tusk'\. Did you mean 'task'"):
         compare_runs(runs, runs, Gates(pair_by="tusk"))

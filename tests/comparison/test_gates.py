@@ -121,7 +121,9 @@ def test_pinned_sets_give_the_same_comparison_again(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("before", SONNET), "neither a file nor a set of runs"),
-        (("model=none", SONNET), "The baseline has no runs: nothing fits model=none"),
+        (("model=none", SONNET), "The baseline has no runs: nothing fits model=none. No model 'none'. Known: claude-"),
+        (("label=none", SONNET), "The baseline has no runs: nothing fits label=none"),
+        (("agent=claude-code", "agent=claude-code"), "table with the columns run_id and task_id"),
         (("task=a,task=b", SONNET), "task stands twice"),
         ((OPUS, SONNET, "--pair-by", "tusk"), "No column to pair by 'tusk'"),
         ((OPUS, SONNET, "--gate", "nowhere.toml"), "nowhere.toml"),

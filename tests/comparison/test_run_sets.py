@@ -102,7 +102,7 @@ def test_what_cannot_be_chosen_is_refused_with_what_to_do(demo: lk.Ledger) -> No
         demo.where(sql="select 1 as one")
     with pytest.raises(lk.QueryError, match="sql is one, not 2"):
         demo.where(sql=["select 1", "select 2"])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(lk.QueryError, match="is no time"):
+    with pytest.raises(lk.QueryError, match="is no day or time"):
         demo.where(since="yesterday")
 
 
@@ -198,3 +198,20 @@ def test_a_persons_word_on_a_failure_goes_before_the_verdict(small: lk.Ledger, t
     small.import_labels(labels)
     seen = small.where(runs=run).observations().row(0, named=True)
     assert (seen["state"], seen["state_reason"]) == ("infrastructure", "label")
+
+
+@pytest.mark.long
+def test_runs_without_a_recorded_task_are_paired_by_the_one_that_a_table_gives(
+    small: lk.Ledger, tmp_path: Path
+) -> None:
+    pytest.importorskip("scipy.stats", reason="the extra `stats` is not installed")
+    before, after = small.where(label="before"), small.where(label="after")
+    with pytest.raises(lk.ComparisonError, match="columns run_id and task_id"):
+        lk.compare(before, after)  # two tasks, one on each side
+    table = tmp_path / "tasks.csv"
+    table.write_text(f"run_id,task_id\n{before.ids[0]},the same\n{after.ids[0]},the same\n", "utf-8")
+    assert small.import_labels(table).labelled == 2
+    found = lk.compare(small.where(label="before"), small.where(label="after"))
+    assert set(found.frame("trials")["pair"]) == {"the same"}
+    assert small.where(task="the same").ids == tuple(sorted(before.ids + after.ids))
+    assert "Did you mean 'the same'?" in small.where(task="the sane").why_empty()

@@ -1,0 +1,1 @@
+"""Tables on a terminal, for commands and for objects that print themselves."""
