@@ -6,7 +6,9 @@ READY := $(VENV)/.ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 BENCHMARKS := $(sort $(wildcard benchmarks/bench_*.py))
 PAGE_SCRIPTS := $(sort $(wildcard scripts/build_*_page.py scripts/build_*_schemas.py))
-COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+PEERS := .peers
+CCUSAGE_VERSION := 20.0.24
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
            --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -15,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test long slow browser browser-deps fuzz coverage lint format types notebooks mutation bench docs smoke pythons lock clean
+.PHONY: help setup demo lab test long slow browser browser-deps fuzz coverage lint format types notebooks mutation bench docs smoke pythons peers lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -84,7 +86,15 @@ endif
 mutation: setup ## Change the code of claims, costs and integrity bit by bit, and see what the tests notice (slow)
 	$(BIN)/python scripts/mutation.py
 
-bench: setup ## Run the benchmarks
+peers: setup ## Install what benchmarks measure against, in .peers: Inspect Scout, and ccusage where npm is
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --require-hashes -r requirements/peers.txt
+	@if command -v npm > /dev/null; then npm install --prefix $(PEERS) --no-fund --no-audit --silent ccusage@$(CCUSAGE_VERSION); \
+	else echo 'npm is not installed: benchmarks go without ccusage.'; fi
+
+bench: export LEDGERKIT_SCOUT_PYTHON ?= $(wildcard $(PEERS)/bin/python)
+bench: export LEDGERKIT_CCUSAGE ?= $(abspath $(wildcard $(PEERS)/node_modules/.bin/ccusage))
+bench: setup ## Run the benchmarks (half an hour on two cores), beside the peers that `make peers` installed
 ifeq ($(BENCHMARKS),)
 	@echo 'There are no benchmarks yet.'
 else
@@ -103,8 +113,9 @@ pythons: setup ## The same with every supported Python that this machine has
 
 lock: setup ## Resolve requirements/*.txt again, with hashes, for every supported Python and platform
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv
-	$(COMPILE) --upgrade --all-extras --output-file requirements/dev.txt
-	$(COMPILE) --constraints requirements/dev.txt --output-file requirements/runtime.txt
+	$(COMPILE) pyproject.toml --upgrade --all-extras --output-file requirements/dev.txt
+	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --output-file requirements/runtime.txt
+	$(COMPILE) requirements/peers.in --upgrade --output-file requirements/peers.txt
 
 clean: ## Remove caches and built files (not .venv)
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov

@@ -1,8 +1,9 @@
 """Attribution of a million parts in one pass, whether it is linear, and the cost query beside a scan of the logs.
 
-``bench_cost.py`` makes runs as agents have them and shares out what they cost. ``bench_cost.py LEDGER [LOGS]`` asks a
-ledger what it cost; with the tree of Claude Code logs that it was imported from and with ccusage in ``CCUSAGE`` (its
-program), both answer in turns.
+``bench_cost.py`` makes runs as agents have them and shares out what they cost; then it makes a tree of Claude Code logs
+(``LEDGERKIT_BENCH_MEGABYTES``, of ``LEDGERKIT_CORPUS`` or the example runs), imports it and asks what it cost. With
+ccusage in ``LEDGERKIT_CCUSAGE`` (its program, as ``make peers`` installs it), both answer in turns. ``bench_cost.py
+LEDGER [LOGS]`` asks a ledger that is there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import polars as pl
 
 import ledgerkit as lk
 from benchmarks.bench_strategies import made_frames
+from benchmarks.make_tree import MEGABYTE, make_tree, samples_of
 from ledgerkit import cost, strategies
 from ledgerkit.cost.attribution import Attribution, attribute_calls, by_label
 from ledgerkit.strategies import RunFrames
@@ -101,14 +103,28 @@ def asked(path: Path, logs: Path | None) -> None:
             f"attribute_cost('tool_name') {tools:.2f}"
         )
     commands = {"ledgerkit cost": [str(Path(sys.executable).with_name("ledgerkit")), "cost", "--ledger", str(path)]}
-    if logs is not None and "CCUSAGE" in os.environ:
-        commands["ccusage daily"] = [os.environ["CCUSAGE"], "daily", "--offline", "--json"]
+    if logs is not None and (ccusage := os.environ.get("LEDGERKIT_CCUSAGE")):
+        commands["ccusage daily"] = [ccusage, "daily", "--offline", "--json"]
     spent: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():
             spent[name].append(_cpu_of(command, {"CLAUDE_CONFIG_DIR": str(logs)} if logs else {}))
     for name, seconds in spent.items():
         print(f"{name}: {min(seconds):.2f} CPU s (best of {ROUNDS})")
+
+
+def asked_of_a_tree() -> None:
+    """Makes logs, imports them, and asks."""
+    megabytes = float(os.environ.get("LEDGERKIT_BENCH_MEGABYTES", "8"))
+    samples = samples_of(Path(os.environ.get("LEDGERKIT_CORPUS", ROOT / "data")), ["claude-code"])
+    with tempfile.TemporaryDirectory() as folder:
+        tree = make_tree(samples, Path(folder) / "projects", megabytes)
+        with lk.open(Path(folder) / "tree.ledger") as ledger:
+            ledger.import_logs(tree.root, now=NOW)
+        print(f"{tree.size / MEGABYTE:.0f} MB of logs in {tree.files} files")
+        if not os.environ.get("LEDGERKIT_CCUSAGE"):
+            print("ccusage is not installed (make peers, or LEDGERKIT_CCUSAGE may name it).")
+        asked(Path(folder) / "tree.ledger", Path(folder))
 
 
 def _cpu(ask: Callable[[], object]) -> float:
@@ -133,6 +149,7 @@ def main() -> None:
     few = shared_out(34, 9_950)
     print(f"per part, ten times the runs: {large / small:.2f}; a hundred times the steps of a run: {few / large:.2f}")
     print(f"a part is imported in {imported() / large:,.0f} times what attributing it takes")
+    asked_of_a_tree()
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 

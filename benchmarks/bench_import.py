@@ -261,7 +261,7 @@ def main() -> None:
     if given.only:
         jobs = [job for job in jobs if job == "orjson" or job in given.only.split(",")]
     if "scout" not in jobs:
-        print("Inspect Scout is not installed (LEDGERKIT_SCOUT_PYTHON may name an interpreter that has it).")
+        print("Inspect Scout is not installed (make peers, or name one that has it in LEDGERKIT_SCOUT_PYTHON).")
     samples = samples_of(given.samples, given.formats.split(","))
     peaks: dict[float, dict[str, int]] = {}
     build = ROOT / "build"

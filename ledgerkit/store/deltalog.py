@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from ledgerkit.store.arrow import read_metadata
 from ledgerkit.store.durability import sync_file, sync_folders
 from ledgerkit.store.place import Place
@@ -120,6 +118,8 @@ def _hinted(hint: Path) -> int | None:
 
 
 def _is_whole(log: Path, version: int) -> bool:
+    import pyarrow as pa
+
     files = list(log.glob(f"{version:020d}.checkpoint*.parquet"))
     try:
         return bool(files) and all(read_metadata(file).num_rows >= 0 for file in files)

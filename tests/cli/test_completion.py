@@ -117,3 +117,9 @@ def test_neither_the_list_of_commands_nor_its_completion_waits_for_polars(tmp_pa
         )
         assert shown in done.stdout
         assert done.stderr.strip() == "[]"
+
+
+def test_the_package_is_a_program_too(environment: dict[str, str], tmp_path: Path) -> None:
+    asked = [sys.executable, "-m", "ledgerkit", "cost", "--by", "model"]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "Total " in done.stdout
