@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
@@ -84,7 +85,7 @@ def print_costs(
 ) -> None:
     """Prints costs by some columns, and their total."""
     costs = ledger.cost(keys, leaves=leaves, **during)
-    columns: dict[str, tuple[str, Any]] = {key: (key, _key) for key in keys}
+    columns = _key_columns(keys)
     columns |= {
         "calls": ("calls", format_count),
         "input_tokens": ("input", format_compact),
@@ -110,7 +111,7 @@ def print_costs(
 
 def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> None:
     total = _total(costs["cost"])
-    columns: dict[str, tuple[str, Any]] = {key: (key, _key) for key in keys}
+    columns = _key_columns(keys)
     columns |= {
         "line": ("not a part", _known),
         "parts": ("parts", _nonzero),
@@ -218,6 +219,15 @@ def _cell_of(dtype: pl.DataType) -> Any:  # noqa: ANN401 - shows values of one t
     if isinstance(dtype, pl.Decimal):
         return format_money
     return format_count if dtype.is_integer() else _key
+
+
+def _key_columns(keys: Sequence[str]) -> dict[str, tuple[str, Any]]:
+    """How what costs are grouped by is shown: of a run's id the end, as elsewhere."""
+    return {key: ("run", _run) if key == "run_id" else (key, _key) for key in keys}
+
+
+def _run(run_id: str | None) -> str:
+    return "—" if run_id is None else short_id(run_id)
 
 
 def _key(value: object) -> str:
