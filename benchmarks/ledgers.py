@@ -162,7 +162,7 @@ def _moment(number: int) -> int:
 def write_plain(folder: Path) -> None:
     """The rows of history as one plain file, as somebody who knows the questions would write it by hand."""
     layout = open_layout(place_of(folder / LEDGER))
-    source = f"read_parquet('{layout.table_path('history')}/*/*.parquet', hive_partitioning = true)"
+    source = f"read_parquet('{layout.table_path('history')}/run_date=*/*.parquet', hive_partitioning = true)"
     target = folder / PLAIN
     with duckdb.connect() as connection:
         connection.execute("set preserve_insertion_order = false")
