@@ -29,11 +29,20 @@ def show_compactions(ledger: lk.Ledger, run_id: str | None, limit: int, *, as_js
     out = console()
     summaries = found.select("run_id", "sequence_no").n_unique()
     out.print(text(f"{plural(summaries, 'recorded compaction')}{_counted(found)}", "bold"))
+    whole: list[str] = []
     for (run, _), items in found.group_by("run_id", "sequence_no", maintain_order=True):
         step, place = items["step"][0], items["sequence_no"][0]
+        said = f"run {short_id(run)}, before step {step} (message {place}){_counted(items)}"
+        if (items["verdict"] == "kept").all():
+            whole.append(said)
+            continue
         out.print()
-        out.print(text(f"run {short_id(run)}, before step {step} (message {place}){_counted(items)}", "bold"))
+        out.print(text(said, "bold"))
         _print_cards(items.filter(pl.col("verdict") != "kept"), limit)
+    if whole:
+        out.print(text("\nAll that is looked for was kept:", "bold"))
+        for said in whole:
+            out.print(text(f"  {said}"))
     footer(_NOTE, "dim")
 
 
