@@ -18,9 +18,9 @@ CHART: Final = ROOT / "docs" / "images" / "benchmarks.png"
 _HEAD: Final = """# Benchmarks
 
 `make bench` runs all of `benchmarks/` (half an hour on two cores); each prints what it measures against a floor, a peer
-or a goal in the same run, since machines differ. `make peers` installs the peers first. The figures below were measured on the dates shown on a machine of two cores (Linux, Python
-3.11), idle but for them where nothing else is said; those that miss their goal say so. They stand in `benchmarks.csv`;
-this page and its chart are made from it (`make docs`).
+or a goal in the same run, since machines differ. `make peers` installs the peers first. The figures below were measured
+on the dates shown on a machine of two cores (Linux, Python 3.11), idle but for them where nothing else is said; those
+that miss their goal say so. They stand in `benchmarks.csv`; this page and its chart are made from it (`make docs`).
 
 ![How far each figure is from its goal](images/benchmarks.png)
 
