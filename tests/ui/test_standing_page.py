@@ -157,6 +157,7 @@ def test_a_part_is_chosen_though_rows_are_drawn_anew_while_the_button_is_down(
     page.locator(".lk-replay[data-step='2']").wait_for()
     row = page.get_by_role("listbox", name="History: every part of the run").get_by_role("option").nth(1)
     row.hover()
+    page.locator(".lkr-timeline").focus()  # which loses it to the list when the button goes down
     page.mouse.down()
     page.evaluate("location.hash = '#step=2&strategy=1'")
     page.locator(".lk-replay[data-strategy='1']").wait_for()

@@ -35,7 +35,9 @@ class VirtualList {
       this.pressed = event.button === 0 && Boolean(event.target.closest("[data-index]"));
     }, { signal });
     // A menu or another window may take the release; a page around us may keep it to itself.
-    for (const end of ["pointerup", "pointercancel", "contextmenu", "blur"]) addEventListener(end, () => this.letGo(), { signal, capture: true });
+    for (const end of ["pointerup", "pointercancel", "contextmenu"]) addEventListener(end, () => this.letGo(), { signal, capture: true });
+    // Of the window only: what had the focus in the page loses it when a row is pressed, and would be heard on the way down.
+    addEventListener("blur", () => this.letGo(), { signal });
     const seen = new ResizeObserver(() => {
       if (!this.isShown()) return;
       if (this.brought !== undefined) this.bring(this.brought, "nearest");
