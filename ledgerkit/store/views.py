@@ -185,12 +185,14 @@ MODEL_CALLS: Final = f"""
 
 RUNS: Final = """
     with spans as (
-        select session_id, run_id, min(created_at) as started_at, max(created_at) as finished_at,
+        select session_id, run_id, coalesce(min(created_at) filter (not was_told_later), min(created_at)) as started_at,
+            coalesce(max(created_at) filter (not was_told_later), max(created_at)) as finished_at,
             count(distinct message_id) as messages,
             count(distinct message_id) filter (
                 kind = 'ERROR_EVENT' and error_category is distinct from 'unknown_record') as errors,
             count(distinct message_id) filter (error_category = 'unknown_record') as unknown_records
-        from current_history group by session_id, run_id
+        from (select *, kind in ('VERIFIER_RESULT', 'JUDGE_RESULT') and coalesce(idempotency_key, '') like 'labels:%'
+            as was_told_later from current_history) group by session_id, run_id
     ), asked as (
         select session_id, run_id, any_value(left(text, 500) order by sequence_no, part_index) as task
         from current_history where kind = 'USER_TASK' and text is not null group by session_id, run_id

@@ -139,7 +139,7 @@ VIEWS: Final[dict[str, View]] = {
                 *RUN_FACTS,
                 Column("models", TEXTS, "Models that answered, most used first."),
                 Column("started_at", TIME, "Time of its first message."),
-                Column("finished_at", TIME, "Time of its last message."),
+                Column("finished_at", TIME, "Time of its last message that is no label given later."),
                 Column("duration_s", REAL, "Seconds between the two."),
                 Column("messages", INT, "Messages."),
                 Column("steps", INT, "Model calls."),

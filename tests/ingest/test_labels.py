@@ -101,3 +101,15 @@ def test_the_command_takes_logs_and_labels_together(tmp_path: Path) -> None:
     assert "labels.csv: 1 row of 2 found their runs, 1 new message; no run for none" in shown
     both = CliRunner().invoke(main, [*arguments, str(tmp_path / "one.jsonl"), "--json"])
     assert json.loads(both.output)["labels"][0]["messages"] == 0
+
+
+def test_labels_that_are_given_later_do_not_make_a_run_longer(
+    ledger: lk.Ledger, runs: list[str], tmp_path: Path
+) -> None:
+    times = ("run_id", "started_at", "finished_at", "duration_s")
+    before = ledger.runs().select(times)
+    table = tmp_path / "given.csv"
+    table.write_text(f"run_id,outcome,task_id\n{runs[0]},passed,the same\n", "utf-8")
+    assert ledger.import_labels(table).messages == 2
+    assert ledger.runs().select(times).equals(before)
+    assert ledger.runs().filter(run_id=runs[0])["outcome"].item() == "passed"
