@@ -112,8 +112,11 @@ class LedgerSelections:
         return RunSet(said or "all runs", tuple(found["run_id"].unique().sort()), selection, self._run_source())
 
     def _chosen(self) -> pl.DataFrame:
-        """All runs that can be chosen."""
-        runs = self._storage.database.kept(_RUNS).filter(~pl.col("relation").is_in(_NOT_CHOSEN).fill_null(value=False))
+        """All runs that can be chosen, with the tasks that are recorded."""
+        runs = self._storage.database.kept(_RUNS)
+        return runs.filter(~pl.col("relation").is_in(_NOT_CHOSEN).fill_null(value=False))
+
+    def _with_tasks(self, runs: pl.DataFrame) -> pl.DataFrame:
         return with_given_tasks(runs, self._storage.database.frame(LABELS))
 
     def _known(self, name: str) -> list[str]:
@@ -122,7 +125,7 @@ class LedgerSelections:
             labels = pl.concat([self._storage.database.frame(LABELS), self._annotated()])
             return sorted({*labels["name"], *labels["value"].drop_nulls()})
         column = {"task": "task_id", "model": "models"}.get(name, name)
-        values = self._chosen().get_column(column)
+        values = (self._with_tasks(self._chosen()) if name == "task" else self._chosen()).get_column(column)
         return (values.explode() if name == "model" else values).drop_nulls().unique().sort().to_list()
 
     def _filtered(self, found: pl.DataFrame, name: str, value: str | list[str]) -> pl.DataFrame:
@@ -144,7 +147,9 @@ class LedgerSelections:
             raise UnknownNameError(
                 f"No run {missing[0]!r} that is no subagent. List runs with: ledgerkit runs", name=missing[0]
             )
-        return found.filter(pl.col({"task": "task_id", "runs": "run_id"}.get(name, name)).is_in(wanted))
+        if name == "task":
+            return self._with_tasks(found).filter(pl.col("task_id").is_in(wanted))
+        return found.filter(pl.col({"runs": "run_id"}.get(name, name)).is_in(wanted))
 
     def _runs_of_query(self, query: str) -> pl.Series:
         answer = self.sql(query)

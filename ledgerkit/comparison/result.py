@@ -23,6 +23,8 @@ CAVEATS: Final = (
     "“equivalent” needs the whole interval within the margin and at least "
     f"{FEWEST_FOR_EQUIVALENCE} tasks; p-values of differences are corrected within their family.",
     "Claims, injection markers and checks are found by rules: what no rule knows is not counted.",
+    "Cost, tokens, steps and time of a side are geometric means over tasks, so that a few large tasks do not decide; "
+    "arithmetic means and medians stand in frame('amounts').",
     "Costs are recorded tokens at dated list prices; a trial with a call of unknown price has no cost.",
 )
 """What the figures cannot say."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _STYLES: Final = {"bad": "bold red", "good": "green", "warn": "yellow"}
 _FLIPS: Final = 12
-_LEAVING: Final = [10, 9, 8, 7, 4]
+_LEAVING: Final = ("MDE", "p", "worse, better", "tasks", "interval")
 """Where there is no room: what the sides differ in and whether that passes stays longest."""
 
 
@@ -84,19 +84,19 @@ def _flips(compared: Compared) -> list[Text | FittedTable]:
     said = ["Open one with: ledgerkit replay RUN"]
     if flips.height > _FLIPS:
         said.append(f"{flips.height - _FLIPS} more in frame('flips')")
-    table = _table(heads, heads[1:], rows, None)
+    table = _table(heads, heads[1:], rows)
     return [_text(""), _text("Tasks whose success changed", "bold"), table, _text("; ".join(said), "dim"), _text("")]
 
 
 def _table(
-    heads: tuple[str, ...], whole: tuple[str, ...], rows: list[list[Text]], leaving: list[int] | None
+    heads: tuple[str, ...], whole: tuple[str, ...], rows: list[list[Text]], leaving: tuple[str, ...] = ()
 ) -> FittedTable:
     from ledgerkit.terminal.tables import Column, FittedTable
 
     return FittedTable(
         [Column(head, right=head in whole, fixed=head != "task") for head in heads],
         rows,
-        leaving=leaving,
+        leaving=[heads.index(head) for head in leaving],
     )
 
 

@@ -33,6 +33,10 @@ def explained(error: duckdb.Error) -> errors.QueryError:
         if column[1] in _COMPUTED:
             said = f"No column {column[1]!r} in SQL: {_COMPUTED[column[1]]}"
             return errors.UnknownNameError(said, name=column[1])
+        there = [name for name, view in tables.VIEWS.items() if any(c.name == column[1] for c in view.columns)]
+        if there:
+            said = f"The tables of this query have no column {column[1]!r}. It is in {', '.join(there)}."
+            return errors.UnknownNameError(said, name=column[1], available=there)
         known = sorted({c.name for view in tables.VIEWS.values() for c in view.columns})
         return errors.UnknownNameError.among("column", column[1], known)
     return errors.QueryError(f"{message.strip()}\nTables: {', '.join(tables.VIEWS)}.")

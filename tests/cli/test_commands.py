@@ -75,6 +75,7 @@ def test_a_message_found_in_two_parts_is_headed_once(run: Invoke) -> None:
 
 def test_what_no_table_holds_is_said_to_be_elsewhere(run: Invoke) -> None:
     assert "ledgerkit cost --by run" in run("sql", "select cost from runs", code=2).output
+    assert "It is in runs." in run("sql", "select source_format from model_calls", code=2).output
     assert "verifier_results" in run("sql", "select last_check from runs", code=2).output
     assert "ledgerkit show RUN --json" in run("prove", "nothing", code=2).output
 
