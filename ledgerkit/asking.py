@@ -5,7 +5,7 @@ One rule: nothing is computed here but what a list of runs costs; answers are ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -37,7 +37,12 @@ class LedgerAsking:
     if TYPE_CHECKING:  # what the ledger itself brings
 
         def calls(  # noqa: D102
-            self, *, since: Moment | None = None, until: Moment | None = None, priced_as: str | None = None
+            self,
+            *,
+            runs: Collection[str] | None = None,
+            since: Moment | None = None,
+            until: Moment | None = None,
+            priced_as: str | None = None,
         ) -> pl.DataFrame: ...
 
     def list_messages(

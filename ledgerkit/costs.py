@@ -78,20 +78,32 @@ class LedgerCosts:
 
     if TYPE_CHECKING:  # what the ledger itself brings
 
+        def _run_sizes(self, runs: Collection[str] | None) -> list[tuple[str, int]]: ...
         def _run_batches(self, runs: Collection[str] | None, parts: int = 300_000) -> Iterator[list[str]]: ...
         def _frames(self, runs: list[str]) -> RunFrames: ...
 
     def calls(
-        self, *, since: Moment | None = None, until: Moment | None = None, priced_as: str | None = None
+        self,
+        *,
+        runs: Collection[str] | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        priced_as: str | None = None,
     ) -> pl.DataFrame:
         """All model calls, priced, with facts about their runs (repository, branch, agent, task_id, …).
 
         Args:
+            runs: Ids of runs; all runs if not given. A subagent's calls are in its own run.
             since: Only calls from this moment on; a day means its beginning (UTC). Calls without a time are left out.
             until: Only calls before this moment.
             priced_as: What if this model had answered: see ``cost.price_calls``.
+
+        Raises:
+            UnknownNameError: If there is no such run.
         """
         calls = _within(self._recorded_calls(), since, until)
+        if runs is not None:
+            calls = calls.filter(pl.col("run_id").is_in([run for run, _ in self._run_sizes(runs)]))
         facts = self._storage.database.kept(f"select {_RUN_FACTS} from latest_runs")  # noqa: S608
         priced = cost.price_calls(calls, self.prices, priced_as=priced_as)
         return priced.join(facts, on=["session_id", "run_id"], how="left", maintain_order="left")
@@ -105,6 +117,7 @@ class LedgerCosts:
         by: str | Sequence[str] = "model",
         *,
         leaves: bool = False,
+        runs: Collection[str] | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
         priced_as: str | None = None,
@@ -117,6 +130,7 @@ class LedgerCosts:
                 them (``tool_name``, ``path``, ``kind``, ``section``, ``trust_level``, …) it is
                 :meth:`attribute_cost`.
             leaves: Add the costs of fresh input, cache reads and writes, output.
+            runs: Ids of runs; all runs if not given.
             since: Only calls from this moment on.
             until: Only calls before this moment.
             priced_as: What if this model had answered: see ``cost.price_calls``.
@@ -125,12 +139,13 @@ class LedgerCosts:
             One row a group, the dearest first; ``unpriced_calls`` counts the calls that ``cost`` leaves out.
 
         Raises:
-            UnknownNameError: If there is no such column.
+            UnknownNameError: If there is no such column or run.
         """
         keys = full_names(by)
         if is_attributed(keys):
-            return self.attribute_cost(keys, since=since, until=until, priced_as=priced_as)
-        return cost.group_costs(self.calls(since=since, until=until, priced_as=priced_as), keys, leaves=leaves)
+            return self.attribute_cost(keys, runs=runs, since=since, until=until, priced_as=priced_as)
+        calls = self.calls(runs=runs, since=since, until=until, priced_as=priced_as)
+        return cost.group_costs(calls, keys, leaves=leaves)
 
     def attribute_cost(
         self,
@@ -169,7 +184,7 @@ class LedgerCosts:
         for name in keys:
             if name not in LABELS:
                 raise UnknownNameError.among("column to group by", name, LABELS)
-        calls = self.calls(since=since, until=until, priced_as=priced_as)
+        calls = self.calls(runs=runs, since=since, until=until, priced_as=priced_as)
         facts = self._storage.database.kept(_FACTS)
         tables = list[pl.DataFrame]()
         for found in self._attributed(calls, runs):
@@ -207,16 +222,19 @@ class LedgerCosts:
         """
         return cost.explained(self._storage.database.frame(query, {"runs": wanted}))
 
-    def reconcile_costs(self, by: str | Sequence[str] = "model") -> pl.DataFrame:
+    def reconcile_costs(
+        self, by: str | Sequence[str] = "model", *, runs: Collection[str] | None = None
+    ) -> pl.DataFrame:
         """Costs that sources reported beside those computed from tokens, as ``cost.reconcile`` says them.
 
         Args:
             by: As :meth:`cost` takes them, but no label of parts.
+            runs: Ids of runs; all runs if not given.
 
         Raises:
-            UnknownNameError: If there is no such column.
+            UnknownNameError: If there is no such column or run.
         """
-        return cost.reconcile(self.calls(), full_names(by))
+        return cost.reconcile(self.calls(runs=runs), full_names(by))
 
     def _attributed(
         self, calls: pl.DataFrame, runs: Collection[str] | None, strategy: Strategy | None = None

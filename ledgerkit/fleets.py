@@ -109,7 +109,12 @@ class LedgerFleets:
         def redactor(self) -> SecretRedactor: ...  # noqa: D102
         def where(self, **conditions: Any) -> RunSet: ...  # noqa: ANN401, D102 - its conditions stand there
         def calls(  # noqa: D102
-            self, *, since: Moment | None = None, until: Moment | None = None, priced_as: str | None = None
+            self,
+            *,
+            runs: Collection[str] | None = None,
+            since: Moment | None = None,
+            until: Moment | None = None,
+            priced_as: str | None = None,
         ) -> pl.DataFrame: ...
         def attribute_cost(  # noqa: D102
             self, by: str | Sequence[str] = "tool_name", *, runs: Collection[str] | None = None
@@ -162,7 +167,7 @@ class LedgerFleets:
     def _drivers(self, ids: list[str], top: int) -> pl.DataFrame:
         """The dearest names of each kind: ``label``, ``name``, ``cost`` and its ``share`` of all that has a price."""
         members = self._members(ids)
-        calls = self.calls().filter(pl.col("run_id").is_in(members))
+        calls = self.calls(runs=members)
         total = calls["cost"].sum()
         tables = [_named(cost.group_costs(calls, [label]), label) for label in _DRIVERS]
         if members:

@@ -54,7 +54,7 @@ class LedgerSpending:
         def _run_batches(self, runs: Collection[str] | None, parts: int = 300_000) -> Iterator[list[str]]: ...
         def _resolve(self, given: str) -> tuple[str, str]: ...
         def attributions(self, runs: Collection[str] | None = None) -> Iterator[Attribution]: ...  # noqa: D102
-        def calls(self) -> pl.DataFrame: ...  # noqa: D102
+        def calls(self, *, runs: Collection[str] | None = None) -> pl.DataFrame: ...  # noqa: D102
         def _recorded_calls(self) -> pl.DataFrame: ...
         def attribute_cost(self, by: Sequence[str], *, runs: Collection[str] | None = None) -> pl.DataFrame: ...  # noqa: D102
 
@@ -122,16 +122,14 @@ class LedgerSpending:
             The columns of ``cost.burn_down``.
 
         Raises:
-            UnknownNameError: If there is no such task.
+            UnknownNameError: If there is no such task or run.
         """
-        calls = self.calls()
+        calls = self.calls(runs=runs)
         if task is not None:
             names = calls["task_id"].drop_nulls().unique().to_list()
             if task not in names:
                 raise UnknownNameError.among("task", task, names)
             calls = calls.filter(pl.col("task_id") == task)
-        if runs is not None:
-            calls = calls.filter(pl.col("run_id").is_in(list(runs)))
         return cost.burn_down(calls, budget)
 
     def waste(

@@ -11,6 +11,8 @@ import click
 import polars as pl
 
 import ledgerkit as lk
+from ledgerkit import cost
+from ledgerkit.cli.completing import RUN
 from ledgerkit.cli.context import json_option, reads_past, rows_wanted
 from ledgerkit.cli.output import console, footer, head, one_line, print_json, print_table
 from ledgerkit.costs import full_names, is_attributed
@@ -20,12 +22,14 @@ _ALL: Final = 0
 
 
 class _During(TypedDict, total=False):
+    runs: list[str] | None
     since: str | None
     until: str | None
     priced_as: str | None
 
 
 class _Asked(TypedDict):
+    names: tuple[str, ...]
     since: str | None
     until: str | None
     priced_as: str | None
@@ -39,6 +43,13 @@ class _Asked(TypedDict):
     show_default=True,
     help="Labels, with commas. Of calls: model, provider, day, week, month; of runs: run, session, task, repository, "
     "branch, agent; of what stood in the context: tool, file, kind, section, trust, artifact, step, subagent, format.",
+)
+@click.option(
+    "--run",
+    "names",
+    multiple=True,
+    type=RUN,
+    help="Only calls of this run (its id or a part of it; a subagent has a run of its own). May be repeated.",
 )
 @click.option("--since", metavar="DAY", help="Only calls from this day or time on (UTC), for instance 2026-01-31.")
 @click.option("--until", metavar="DAY", help="Only calls before this day or time.")
@@ -67,11 +78,12 @@ def cost_command(
     """
     if prices:
         ledger.prices = lk.PriceBook.from_file(prices)
+    runs = [ledger.run(name).run_id for name in asked["names"]] or None
     if asked["table"] is not None:
-        _print_other(ledger, asked["table"], by, limit=limit, as_json=as_json)
+        _print_other(ledger, asked["table"], by, runs, limit=limit, as_json=as_json)
         return
     keys = full_names([key.strip() for key in by.split(",") if key.strip()])
-    during: _During = {"since": asked["since"], "until": asked["until"], "priced_as": asked["priced_as"]}
+    during = _During(runs=runs, since=asked["since"], until=asked["until"], priced_as=asked["priced_as"])
     if as_json:
         print_json(head(ledger.cost(keys, leaves=leaves, **during), rows_wanted(limit, as_json=True)))
     elif is_attributed(keys):
@@ -84,7 +96,8 @@ def print_costs(
     ledger: lk.Ledger, keys: list[str], *, leaves: bool = False, limit: int = _ALL, **during: Unpack[_During]
 ) -> None:
     """Prints costs by some columns, and their total."""
-    costs = ledger.cost(keys, leaves=leaves, **during)
+    calls = ledger.calls(**during)
+    costs = cost.group_costs(calls, keys, leaves=leaves)
     columns = _key_columns(keys)
     columns |= {
         "calls": ("calls", format_count),
@@ -100,13 +113,28 @@ def print_costs(
     if unpriced := int(costs["unpriced_calls"].sum()):
         line += f"; {plural(unpriced, 'call')} without a known cost left out"
     footer(line + _shown(costs, limit))
-    forks = ledger.open_forks()
+    if unpriced:
+        footer(f"Without a known cost: {_why_unpriced(calls)}.")
+    forks = _forks(ledger, during)
     if forks.height:
         most = format_money(_total(forks["most_cost"]))
         footer(
             f"{plural(forks.height, 'fork')} without their origin here: of {most} counted for them, any part was spent "
             "by the origins (ledger.open_forks())."
         )
+
+
+def _why_unpriced(calls: pl.DataFrame) -> str:
+    """Why calls have no cost, with how many each."""
+    reasons = cost.unpriced(calls).group_by("price_status").agg(pl.col("calls").sum())
+    ordered = reasons.sort("calls", "price_status", descending=[True, False])
+    return ", ".join(f"{format_count(calls)} ({cost.WHY_UNPRICED[status]})" for status, calls in ordered.iter_rows())
+
+
+def _forks(ledger: lk.Ledger, during: _During) -> pl.DataFrame:
+    """Forks among the runs that were asked for whose origin is not there."""
+    forks, runs = ledger.open_forks(), during.get("runs")
+    return forks if runs is None else forks.filter(pl.col("run_id").is_in(runs))
 
 
 def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> None:
@@ -137,13 +165,13 @@ def _print_attributed(costs: pl.DataFrame, keys: list[str], *, limit: int) -> No
     footer(line + _shown(costs, limit))
 
 
-def _print_other(ledger: lk.Ledger, table: str, by: str, *, limit: int, as_json: bool) -> None:
+def _print_other(ledger: lk.Ledger, table: str, by: str, runs: list[str] | None, *, limit: int, as_json: bool) -> None:
     if table == "explain":
-        rows = ledger.explain_usage()
+        rows = ledger.explain_usage(runs=runs)
     elif table == "waste":
-        rows = ledger.waste()
+        rows = ledger.waste(runs=runs)
     else:
-        rows = ledger.reconcile_costs([key.strip() for key in by.split(",") if key.strip()])
+        rows = ledger.reconcile_costs([key.strip() for key in by.split(",") if key.strip()], runs=runs)
     if as_json:
         print_json(head(rows, rows_wanted(limit, as_json=True)))
     elif table == "explain":

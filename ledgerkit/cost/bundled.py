@@ -1,17 +1,18 @@
 """The price list that comes with ``genai_prices``; the only module that knows that package.
 
-One rule: ask the list, never guess.  A model, tier or rate that the list does not hold is unknown.  The data are those
-of the installed package: no network, no updater, and not a snapshot that somebody else set.
+One rule: ask the list, never guess.  A model, tier, rate or size that the list does not hold is unknown.  The data are
+those of the installed package: no network, no updater, and not a snapshot that somebody else set.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from ledgerkit.cost.long_contexts import lacking
 from ledgerkit.cost.terms import ALWAYS, STANDARD, Steps, Terms
 
 if TYPE_CHECKING:
@@ -81,7 +82,15 @@ class Listing:
         }
         if not prices and self.model.id.endswith(":free"):
             prices = {"input": _FREE, "output": _FREE}
-        return Terms(self.model.id, self.provider.id, list_name(), prices)
+        return self._with_sizes(Terms(self.model.id, self.provider.id, list_name(), prices), tier)
+
+    def _with_sizes(self, terms: Terms, tier: str) -> Terms:
+        """The terms with the end of what the list knows: up to its context window where no step goes beyond it."""
+        window = self.model.context_window
+        if window is None or not terms.prices or max(terms.sizes, default=0) >= window:
+            return terms
+        added = lacking(terms) if tier == STANDARD else None
+        return added or replace(terms, most_input=window)
 
     def _variants(self, tier: str) -> list[PriceVariant]:
         # The list gives a model borrowed from another provider no tiers.

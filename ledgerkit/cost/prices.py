@@ -17,7 +17,7 @@ import polars as pl
 
 from ledgerkit.cost.bundled import Listing, find_listing
 from ledgerkit.cost.leaves import LEAVES
-from ledgerkit.cost.rates import KEY, LISTED, UNKNOWN_MODEL, UNKNOWN_TIER, RateGrid
+from ledgerkit.cost.rates import BEYOND_CONTEXT, KEY, LISTED, UNKNOWN_MODEL, UNKNOWN_TIER, RateGrid
 from ledgerkit.cost.terms import ALWAYS, Terms, tier_name
 
 if TYPE_CHECKING:
@@ -166,6 +166,8 @@ class _Timetable:
 
 
 def _cell(terms: Terms, size: int, since: date | None, rule: str) -> dict[str, object]:
+    if terms.most_input is not None and size >= terms.most_input:
+        return {"listing": BEYOND_CONTEXT, "price_model": terms.model, "price_provider": terms.provider}
     prices = terms.at(size)
     long_context = prices != terms.at(ALWAYS)
     return {
@@ -174,7 +176,7 @@ def _cell(terms: Terms, size: int, since: date | None, rule: str) -> dict[str, o
         "price_provider": terms.provider,
         "price_date": since,
         "price_rule": f"{rule}, long context" if long_context else rule,
-        "price_source": terms.source,
+        "price_source": (long_context and terms.long_context_source) or terms.source,
         **{leaf.rate_column: leaf.rate(prices) for leaf in LEAVES},
         **{leaf.note_column: leaf.note(leaf.price_key(prices)) for leaf in LEAVES},
     }

@@ -15,7 +15,7 @@ import polars as pl
 
 from ledgerkit.cost.leaves import LEAVES, MAX_TOKENS, PARTS_PER_NANO
 from ledgerkit.cost.prices import PriceBook
-from ledgerkit.cost.rates import UNKNOWN_MODEL, UNKNOWN_TIER
+from ledgerkit.cost.rates import BEYOND_CONTEXT, UNKNOWN_MODEL, UNKNOWN_TIER
 from ledgerkit.cost.shares import WHOLE, share_units
 from ledgerkit.errors import UnknownNameError
 
@@ -39,6 +39,8 @@ class PriceStatus(StrEnum):
     """No price list holds the model, or not as sold by the recorded provider; or no model is recorded."""
     UNKNOWN_TIER = "unknown_tier"
     """The model is listed, but not in this service tier at this time."""
+    BEYOND_CONTEXT = "beyond_context"
+    """The input is longer than any that the list knows of for the model, and it has no price for long contexts."""
     NO_TIME = "no_time"
     """No time is recorded, and the price of the model depends on it."""
     UNKNOWN_RATE = "unknown_rate"
@@ -48,6 +50,17 @@ class PriceStatus(StrEnum):
     PRICED = "priced"
     """It has a cost."""
 
+
+WHY_UNPRICED: Final = {
+    PriceStatus.NO_USAGE: "input or output tokens are not recorded",
+    PriceStatus.INCONSISTENT_USAGE: "the recorded counts contradict each other",
+    PriceStatus.UNKNOWN_MODEL: "no price list holds the model",
+    PriceStatus.UNKNOWN_TIER: "the model is not listed in this service tier",
+    PriceStatus.BEYOND_CONTEXT: "the input is longer than any that the list knows of for the model",
+    PriceStatus.NO_TIME: "no time is recorded, and the price depends on it",
+    PriceStatus.UNKNOWN_RATE: "the list has no price for something that the call used",
+}
+"""Why a call that counts has no cost, in words."""
 
 _TEXT_COLUMNS: Final = ("model", "provider", "service_tier", "billed_reason")
 _COUNT_COLUMNS: Final = (
@@ -186,6 +199,7 @@ def _status(usage: pl.DataFrame, tokens: pl.DataFrame, cells: pl.DataFrame, whol
         PriceStatus.INCONSISTENT_USAGE: pl.col("request").is_null(),
         PriceStatus.UNKNOWN_MODEL: pl.col("listing") == UNKNOWN_MODEL,
         PriceStatus.UNKNOWN_TIER: pl.col("listing") == UNKNOWN_TIER,
+        PriceStatus.BEYOND_CONTEXT: pl.col("listing") == BEYOND_CONTEXT,
         PriceStatus.NO_TIME: pl.col("dated") & pl.col("created_at").is_null(),
         PriceStatus.UNKNOWN_RATE: pl.col(WHOLE).is_null(),
         PriceStatus.FREE: pl.all_horizontal(pl.col(_RATES) == 0),

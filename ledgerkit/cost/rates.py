@@ -20,6 +20,7 @@ KEY: Final = ("model", "provider", "service_tier")
 LISTED: Final = "listed"
 UNKNOWN_MODEL: Final = "unknown_model"
 UNKNOWN_TIER: Final = "unknown_tier"
+BEYOND_CONTEXT: Final = "beyond_context"
 
 _CELL_SCHEMA: Final[dict[str, pl.DataType]] = {
     "listing": pl.String(),

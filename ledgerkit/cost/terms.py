@@ -30,17 +30,23 @@ class Terms:
         provider: The provider whose prices these are, if the list names one.
         source: The list.
         prices: Steps by price key.
+        most_input: The largest input that the list knows of where it has no step for larger ones: what a call above it
+            costs is unknown. None where there is no such limit.
+        long_context_source: Where prices of steps come from, if not from ``source``.
     """
 
     model: str
     provider: str | None
     source: str
     prices: Mapping[str, Steps]
+    most_input: int | None = None
+    long_context_source: str | None = None
 
     @property
     def sizes(self) -> set[int]:
-        """Input sizes above which some price changes."""
-        return {above for steps in self.prices.values() for above, _ in steps if above != ALWAYS}
+        """Input sizes above which some price changes or ends."""
+        steps = {above for steps in self.prices.values() for above, _ in steps if above != ALWAYS}
+        return steps if self.most_input is None else steps | {self.most_input}
 
     def at(self, size: int) -> dict[str, Decimal]:
         """Prices of inputs just above a size (``ALWAYS``: of small ones)."""

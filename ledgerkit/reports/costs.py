@@ -24,14 +24,6 @@ _LEAVES: Final = {
     "cost_reasoning": ("Output, reasoning", "reasoning_tokens"),
     "cost_request": ("Fees per call", None),
 }
-_WHY_UNPRICED: Final = {
-    "no_usage": "input or output tokens are not recorded",
-    "inconsistent_usage": "the recorded counts contradict each other",
-    "unknown_model": "no price list holds the model",
-    "unknown_tier": "the model is not listed in this service tier",
-    "no_time": "no time is recorded, and the price depends on it",
-    "unknown_rate": "the list has no price for something that the call used",
-}
 
 
 def cost_table(priced: pl.DataFrame, by: str, title: str, *, rows: int = 100) -> Table:
@@ -73,7 +65,7 @@ def unpriced_table(priced: pl.DataFrame) -> Table:
     rows: list[list[Cell | str]] = [
         [
             code(_label(row["model"])),
-            _WHY_UNPRICED.get(row["price_status"], str(row["price_status"])),
+            cost.WHY_UNPRICED[row["price_status"]],
             format_count(row["calls"]),
             format_count(row["input_tokens"]),
             format_count(row["output_tokens"]),

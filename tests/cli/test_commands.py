@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from click.testing import CliRunner, Result
 
 import ledgerkit as lk
 from ledgerkit.cli import main
+from tests.builders import working_session
 from tests.conftest import ROOT
 
 Invoke = Callable[..., Result]
@@ -105,6 +108,31 @@ def test_cost_adds_up_however_it_is_grouped(run: Invoke) -> None:
     assert len(set(totals.values())) == 1
     rows = json.loads(run("cost", "--by", "model", "--leaves", "--json").output)
     assert all(row["cost_output"] for row in rows)
+
+
+def test_the_cost_of_some_runs_is_what_their_rows_say(run: Invoke, dearest: str) -> None:
+    every = {row["run_id"]: row for row in json.loads(run("cost", "--by", "run", "--json").output)}
+    other = next(name for name, row in every.items() if name != dearest and row["cost"])
+    for names in ([dearest], [dearest, other]):
+        chosen = [part for name in names for part in ("--run", name)]
+        total = sum(Decimal(row["cost"]) for row in json.loads(run("cost", "--by", "day", *chosen, "--json").output))
+        assert total == sum(Decimal(every[name]["cost"]) for name in names)
+        by_tool = json.loads(run("cost", "--by", "tool", *chosen, "--json").output)
+        assert sum(Decimal(row["cost"]) for row in by_tool) == total
+    assert {row["run_id"] for row in json.loads(run("cost", "--waste", "--run", other, "--json").output)} <= {other}
+    assert {row["run_id"] for row in json.loads(run("cost", "--explain", "--run", other, "--json").output)} == {other}
+    assert "No run or session" in run("cost", "--run", "nowhere", code=2).output
+
+
+def test_cost_says_how_many_calls_have_none_and_why(run: Invoke, tmp_path: Path) -> None:
+    log = working_session("unheard").write(tmp_path / "logs" / "unheard.jsonl")
+    log.write_text(re.sub(r'"model": ?"[^"]+"', '"model":"never-heard-of"', log.read_text("utf-8")), "utf-8")
+    made = str(tmp_path / "unheard.ledger")
+    run("import", str(log.parent), "--ledger", made)
+    out = " ".join(run("cost", "--ledger", made).output.split())
+    calls = re.search(r"; ([\d,]+) calls without a known cost left out", out)
+    assert calls
+    assert f"Without a known cost: {calls[1]} (no price list holds the model)." in out
 
 
 def test_an_unknown_column_is_refused_with_the_nearest(run: Invoke) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -84,6 +85,40 @@ def test_a_long_context_raises_the_price_of_every_token(calls: Calls) -> None:
     priced = price_calls(calls({"input_tokens": 200_000}, {"input_tokens": 200_001}))
     assert priced["cost"].to_list() == [Decimal("0.6015"), Decimal("1.202256")]
     assert priced["price_rule"].to_list() == ["standard", "standard, long context"]
+
+
+def test_a_published_price_of_long_contexts_stands_in_where_the_list_has_none(calls: Calls) -> None:
+    sonnet_4 = {"model": "claude-sonnet-4-20250514", "output_tokens": 100}
+    below, above, batch = price_calls(
+        calls(
+            {**sonnet_4, "input_tokens": 200_000},
+            {**sonnet_4, "input_tokens": 200_001, "cache_read_tokens": 200_000},
+            {**sonnet_4, "input_tokens": 200_001, "service_tier": "batch"},
+        )
+    ).iter_rows(named=True)
+    assert below["cost"] == Decimal("0.6015")
+    assert below["price_source"].startswith("genai-prices")
+    assert (above["cost_input"], above["cost_cache_read"]) == (Decimal("0.000006"), Decimal("0.12"))
+    assert (above["cost_output"], above["price_rule"]) == (Decimal("0.00225"), "standard, long context")
+    assert above["price_source"] == "Anthropic, 2025-08-12"
+    assert (batch["cost"], batch["price_status"]) == (None, "unknown_tier")
+
+
+def test_an_input_beyond_what_the_list_knows_of_is_unknown(calls: Calls) -> None:
+    haiku = {"model": "claude-haiku-4-5", "provider": "anthropic"}
+    priced = price_calls(calls({**haiku, "input_tokens": 200_000}, {**haiku, "input_tokens": 200_001}))
+    assert priced["price_status"].to_list() == ["priced", "beyond_context"]
+    assert priced["cost"].null_count() == 1
+    assert priced["price_model"].to_list() == ["claude-haiku-4-5"] * 2
+
+
+def test_a_price_file_says_what_the_list_does_not_know_of_long_contexts(calls: Calls, tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(
+        'source = "a contract"\n[[prices]]\nmodel = "claude-haiku-4-5"\nusd_per_mtok = { input = 1, output = 5 }\n'
+    )
+    frame = calls({"model": "claude-haiku-4-5", "input_tokens": 1_000_000, "output_tokens": 0})
+    assert price_calls(frame, PriceBook.from_file(path))["cost"].to_list() == [Decimal(1)]
 
 
 def test_cached_tokens_count_towards_a_long_context(calls: Calls) -> None:
