@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ledgerkit import errors
+from ledgerkit.errors import UnknownNameError
 from ledgerkit.protocol.identifiers import uuid7
+from ledgerkit.run_names import resolve_run
 from ledgerkit.store.storage import Storage
 
 if TYPE_CHECKING:
@@ -105,7 +107,8 @@ class LedgerRecording:
     def import_labels(self, path: str | os.PathLike[str]) -> LabelAccount:
         """Gives runs outcomes and labels from a table: CSV, JSON, JSON Lines or Parquet.
 
-        A column ``run_id``, ``session_id`` or ``task_id`` says which runs a row is about; ``outcome`` (passed,
+        A column ``run_id``, ``session_id`` or ``task_id`` says which runs a row is about (ids may be shortened to what
+        tables show of them); ``outcome`` (passed,
         failed, inconclusive; true and false) becomes the run's outcome, every other column a label. Both are messages
         of the runs. The same table again adds nothing.
 
@@ -125,7 +128,13 @@ class LedgerRecording:
             return (command.session_id, command.run_id, command.idempotency_key) not in there
 
         runs = self._storage.database.frame("select session_id, run_id, task_id from runs")
-        return apply_labels(Path(path), runs, append)
+        return apply_labels(Path(path), runs, append, self._resolve_or_none)
+
+    def _resolve_or_none(self, given: str) -> tuple[str, str] | None:
+        try:
+            return resolve_run(self._storage.database, given)
+        except UnknownNameError:
+            return None
 
     def record(
         self,

@@ -12,7 +12,8 @@ from ledgerkit.cli.asking import print_runs
 from ledgerkit.cli.context import json_option
 from ledgerkit.cli.costing import print_costs
 from ledgerkit.cli.failing import explained_errors
-from ledgerkit.cli.importing import account_json, print_account, progress_bar
+from ledgerkit.cli.import_account import account_json, print_account
+from ledgerkit.cli.importing import progress_bar
 from ledgerkit.cli.output import console, note, print_json
 from ledgerkit.formatting import short_id
 from ledgerkit.notebook.demo import bundled

@@ -14,10 +14,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 import ledgerkit as lk
 from ledgerkit.cli.context import json_option, ledger_option
 from ledgerkit.cli.failing import explained_errors
+from ledgerkit.cli.import_account import account_json, print_account
 from ledgerkit.cli.output import (
     Cell,
     console,
-    footer,
     note,
     one_line,
     print_json,
@@ -28,11 +28,11 @@ from ledgerkit.cli.output import (
 from ledgerkit.cli.quiet import is_quiet
 from ledgerkit.formatting import format_count, format_money, plural
 from ledgerkit.ingest.importing import Progress as ProgressCallback
+from ledgerkit.ingest.labels import LabelAccount
 from ledgerkit.ingest.places import places_looked_at, usual_places
+from ledgerkit.store.layout import is_ledger
 
-_SHOWN_DAMAGE = 20
-_SHOWN_NAMES = 4
-_SHOWN_IDS = 8
+_SHOWN_NAMES: Final = 4
 
 
 class _How(TypedDict):
@@ -96,8 +96,9 @@ def import_command(
         found = _given(paths)
         if not paths and not labels:
             found = _usual_places(ledger_path, asks=not (yes or as_json))
+        was_there = is_ledger(ledger_path)
         with lk.open(ledger_path) as ledger:  # made where it is not there: only now that there is what to import
-            _import(ledger, found, labels, as_json=as_json, in_lines=follow, **how)
+            _import(ledger, found, labels, was_there=was_there, as_json=as_json, in_lines=follow, **how)
             if follow:
                 _follow(ledger, found, interval, as_json=as_json, **how)
 
@@ -121,8 +122,8 @@ def _follow(ledger: lk.Ledger, found: Sequence[Path], interval: float, *, as_jso
 
 
 def _import(
-    ledger: lk.Ledger, found: Sequence[Path], labels: Sequence[Path], *, as_json: bool, in_lines: bool,
-    **how: Unpack[_How],
+    ledger: lk.Ledger, found: Sequence[Path], labels: Sequence[Path], *, was_there: bool, as_json: bool,
+    in_lines: bool, **how: Unpack[_How],
 ) -> None:  # fmt: skip
     """Imports logs, then labels, and prints the account."""
     account = None
@@ -133,13 +134,26 @@ def _import(
     if as_json:
         made = {**(account_json(account) if account else {}), "labels": [asdict(one) for one in labelled]}
         (print_json_line if in_lines else print_json)(made)
-        return
-    if account:
-        print_account(account, ledger)
+    else:
+        if account:
+            print_account(account, ledger, was_there=was_there)
+        for path, one in zip(labels, labelled, strict=True):
+            _print_labelled(path, one)
     for path, one in zip(labels, labelled, strict=True):
-        missing = f"; no run for {', '.join(one.unmatched[:_SHOWN_NAMES])}" if one.unmatched else ""
-        what = f"{plural(one.labelled, 'row')} of {one.rows} found their runs, {plural(one.messages, 'new message')}"
-        console().print(text(f"{path.name}: {what}{missing}"))
+        if one.rows and not one.labelled:
+            raise lk.ImportSourceError(
+                f"{path}: none of its rows found a run. Ids are those of `ledgerkit runs`, names of tasks those of "
+                "`ledgerkit runs --json`."
+            )
+
+
+def _print_labelled(path: Path, account: LabelAccount) -> None:
+    """Prints what became of a table of labels."""
+    shown = ", ".join(account.unmatched[:_SHOWN_NAMES])
+    more = f" and {len(account.unmatched) - _SHOWN_NAMES} more" if len(account.unmatched) > _SHOWN_NAMES else ""
+    missing = f"; none, or more than one, for {shown}{more}" if account.unmatched else ""
+    rows, new = f"{format_count(account.labelled)} of {plural(account.rows, 'row')}", account.messages
+    console().print(text(f"{path.name}: {rows} found their runs, {plural(new, 'new message')}{missing}"))
 
 
 def _given(paths: Sequence[Path]) -> Sequence[Path]:
@@ -199,89 +213,3 @@ def progress_bar(what: str, *, hidden: bool = False) -> Generator[ProgressCallba
             bar.update(task, completed=done, total=total, file=text(one_line(Path(path).name, 40)).plain)
 
         yield advance
-
-
-def account_json(account: lk.ImportAccount) -> dict[str, object]:
-    """The account as JSON."""
-    plain = account.model_dump(exclude={"details", "damage", "exposed", "formats"})
-    return {
-        **plain,
-        "closes": account.closes,
-        "details": account.details.to_dicts(),
-        "damage": account.damage.to_dicts(),
-        "formats": account.formats.to_dicts(),
-        "exposed": account.exposed.to_dicts(),
-    }
-
-
-def print_account(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
-    """Prints what became of everything that was read."""
-    out = console()
-    files = f"{plural(account.files, 'file')} read, {format_count(account.unchanged)} unchanged"
-    if account.unsupported:
-        names = ", ".join(Path(path).name for path in account.unsupported[:_SHOWN_NAMES])
-        more = ", …" if len(account.unsupported) > _SHOWN_NAMES else ""
-        files += f", {format_count(len(account.unsupported))} of no known format ({names}{more})"
-    out.print(text(files))
-    if account.records:
-        _print_fates(account)
-    for row in account.damage.head(_SHOWN_DAMAGE).iter_rows(named=True):
-        out.print(text(f"  {row['path']}:{row['line']}: {row['reason']}", "yellow"))
-    if account.damage.height > _SHOWN_DAMAGE:
-        out.print(f"  … and {account.damage.height - _SHOWN_DAMAGE} more (--json lists all)")
-    _print_secrets(account, ledger)
-    footer(f"Ledger: {ledger.path}")
-
-
-def _print_fates(account: lk.ImportAccount) -> None:
-    """Prints what became of the records, in all and by format."""
-    rows = [
-        {"fate": fate, "records": getattr(account, fate), "what": what}
-        for fate, what in (
-            ("accepted", _accepted(account)),
-            ("duplicate", "in the ledger already, or twice in these files" if account.duplicate else ""),
-            ("skipped", _reasons(account)),
-            ("quarantined", "damaged or unreadable; see below" if account.quarantined else ""),
-        )
-    ]
-    rows.append({"fate": "in all", "records": account.records, "what": "" if account.closes else "DOES NOT ADD UP"})
-    print_table(rows, {"fate": ("", str), "records": ("records", format_count), "what": ("", str)}, right=["records"])
-    console().print()
-    print_table(account.formats.iter_rows(named=True), _FORMATS, right=list(_FORMATS)[1:])
-
-
-def _accepted(account: lk.ImportAccount) -> str:
-    said = f"{plural(account.new_messages, 'new message')} in {plural(account.runs, 'run')}"
-    return f"{said}; a record can hold several" if account.new_messages > account.accepted else said
-
-
-_FORMATS: Final[dict[str, tuple[str, Cell]]] = {
-    "format": ("format", str),
-    **{name: (name, format_count) for name in ("files", "records", "accepted", "duplicate", "skipped", "quarantined")},
-}
-
-
-def _print_secrets(account: lk.ImportAccount, ledger: lk.Ledger) -> None:
-    """What was found, what became of it, and what stands in the ledger since before anybody knew."""
-    out = console()
-    kinds = ", ".join(f"{kind} {format_count(count)}" for kind, count in account.secrets.items())
-    match account.redaction:
-        case "on" if kinds:
-            out.print(text(f"Secrets replaced before anything was written: {kinds}"))
-        case "audit" if kinds:
-            out.print(text(f"Secrets found, and NOT replaced: {kinds}", "yellow"))
-        case "off":
-            out.print(text("Nobody looked for secrets (--redact off); what was imported is never projected.", "yellow"))
-        case _:
-            pass
-    if account.exposed.height:
-        ids = " ".join(account.exposed["message_id"].head(_SHOWN_IDS))
-        more = f" … ({account.exposed.height} in all; --json lists them)" if account.exposed.height > _SHOWN_IDS else ""
-        what = plural(account.exposed.height, "message")
-        out.print(text(f"{what} imported earlier hold what is now known to be a secret. To remove them:", "yellow"))
-        out.print(text(f'  ledgerkit erase {ids}{more} --reason "secret" --ledger {ledger.path}'))
-
-
-def _reasons(account: lk.ImportAccount) -> str:
-    reasons = account.details.filter(account.details["fate"] == "skipped").sort("count", descending=True)["reason"]
-    return "; ".join(reasons.unique(maintain_order=True).head(3))

@@ -52,7 +52,7 @@ def context_command(  # noqa: PLR0913, PLR0917 - one argument per option
 ) -> None:
     """Show what a model is given at a step of a run, by section, and what is out and why.
 
-    RUN is the run's id, its session's id, or the beginning of either.
+    RUN is the run's id, its session's id, or the beginning or end of either.
     """
     context = ledger.project(run_id, step, lk.strategies.parse_strategy(name), budget, allow=allow)
     if provider is not None:
@@ -73,6 +73,7 @@ def context_command(  # noqa: PLR0913, PLR0917 - one argument per option
         console().print(text(_whole(context)))
     else:
         console().print(text(str(context)), no_wrap=True, overflow="ellipsis")
+        footer("Of each section the last pieces; --full prints all of them, whole.", "dim")
         if step is None:
             footer(f"Step {context.step} is the one that would come next; --step chooses another.", "dim")
         footer(_COUNTED, "dim")

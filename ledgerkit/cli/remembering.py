@@ -40,7 +40,7 @@ def memory_command(
 ) -> None:
     """Show what a run knew: goal, plan, changed files, open problems, failures, facts; each with its evidence.
 
-    RUN is the run's id, its session's id, or the beginning of either.
+    RUN is the run's id, its session's id, or the beginning or end of either.
     """
     if compactions:
         if step is not None:

@@ -39,7 +39,7 @@ _OF_CALL = "select message_id from parts where tool_call_id = $id order by seque
 @json_option
 @reads_past
 def show_command(ledger: lk.Ledger, what: str, limit: int, first: int, audience: lk.Audience, as_json: bool) -> None:
-    """Show a run (its id, its session's id, or the beginning of either), a message, or an artifact.
+    """Show a run (its id, its session's id, or the beginning or end of either), a message, or an artifact.
 
     WHAT is an id, or a reference as tables and cards show it: message:ID, tool-call:ID (its result), artifact:ID.
     """

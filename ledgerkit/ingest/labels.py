@@ -35,7 +35,7 @@ class LabelAccount:
         rows: Rows of the table.
         labelled: Rows whose labels are in the ledger now, or were before.
         messages: Messages that are new.
-        unmatched: Keys for which the ledger has no run.
+        unmatched: Keys for which the ledger has no run, or more than one.
     """
 
     rows: int
@@ -115,13 +115,19 @@ def _command(run: tuple[str, str], kind: MessageKind, part: dict[str, Any]) -> A
     )
 
 
-def apply_labels(path: Path, runs: pl.DataFrame, append: Callable[[AppendMessageCommand], bool]) -> LabelAccount:
+def apply_labels(
+    path: Path,
+    runs: pl.DataFrame,
+    append: Callable[[AppendMessageCommand], bool],
+    resolve: Callable[[str], tuple[str, str] | None],
+) -> LabelAccount:
     """Gives runs the labels of a table.
 
     Args:
         path: The table.
         runs: The ledger's runs: ``session_id``, ``run_id``, ``task_id``.
         append: Appends a message; says whether it is new.
+        resolve: Session and run of an id that was shortened; None where no run, or more than one, fits.
 
     Raises:
         ImportSourceError: If it is no table, names no runs, or has an outcome that is none. Then nothing is appended.
@@ -136,11 +142,12 @@ def apply_labels(path: Path, runs: pl.DataFrame, append: Callable[[AppendMessage
     unmatched: list[str] = []
     for number, row in enumerate(frame.with_columns(keys).iter_rows(named=True), start=1):
         name = row[key]
-        if name not in known:
+        about = known.get(name) or _shortened(known, key, name, resolve)
+        if not about:
             unmatched.append(str(name))
             continue
         said = {column: value for column, value in row.items() if column not in (key, *KEYS[:2])}
-        for run in known[name]:
+        for run in about:
             planned += label_commands(said, run, f"{path}, row {number}")
     return LabelAccount(
         rows=frame.height,
@@ -148,3 +155,15 @@ def apply_labels(path: Path, runs: pl.DataFrame, append: Callable[[AppendMessage
         messages=sum(append(command) for command in planned),
         unmatched=tuple(unmatched),
     )
+
+
+def _shortened(
+    known: Mapping[str, list[tuple[str, str]]],
+    key: str,
+    name: str | None,
+    resolve: Callable[[str], tuple[str, str] | None],
+) -> list[tuple[str, str]]:
+    """The runs of a shortened id, as tables show them; names of tasks are never shortened."""
+    if name is None or key not in KEYS[:2] or (found := resolve(name)) is None:
+        return []
+    return [found] if key == "run_id" else known.get(found[0], [])

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from ledgerkit.formatting import plural
 from ledgerkit.protocol.vocabulary import ContextSection
 from ledgerkit.safety.inert import inert_html, inert_terminal
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _EXCERPT: Final = 96
 _MOST_PIECES: Final = 400
+_LAST_PIECES: Final = 3
 _STYLE: Final = (
     "<style>.lk-context{font:13px/1.45 system-ui,sans-serif;max-width:72rem}"
     ".lk-context details{border:1px solid #8886;border-radius:6px;margin:.3rem 0;padding:.2rem .6rem}"
@@ -47,11 +49,14 @@ def _lines(context: Context) -> Iterator[str]:
         share = f" of {row['share_tokens']:,}" if row["share_tokens"] is not None else ""
         cut = f", {row['left_out']} lines cut" if row["left_out"] else ""
         amount = f"{row['tokens'] + row['framing_tokens']:,}{share} tokens"
-        yield f"  {row['section']:<24} {row['pieces']} pieces, {amount}{cut}"
-        for piece, (tokens, _) in _of(context, row["section"])[-3:]:
+        yield f"  {row['section']:<24} {plural(row['pieces'], 'piece')}, {amount}{cut}"
+        pieces = _of(context, row["section"])
+        if earlier := pieces[:-_LAST_PIECES]:
+            yield f"      {f'… {len(earlier):,} before these':<44} {sum(tokens for _, (tokens, _) in earlier):>7,}"
+        for piece, (tokens, _) in pieces[-_LAST_PIECES:]:
             yield f"      {_what(piece):<44} {tokens:>7,}  {inert_terminal(_start(piece))}"
     for row in context.left_out.iter_rows(named=True):
-        yield f"  out: {row['parts']} parts, {row['tokens']:,} tokens: {row['reason'].replace('_', ' ')}"
+        yield f"  out: {plural(row['parts'], 'part')}, {row['tokens']:,} tokens: {row['reason'].replace('_', ' ')}"
 
 
 def as_html(context: Context) -> str:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.long
 @pytest.fixture
 def runs(ledger: lk.Ledger, tmp_path: Path) -> list[str]:
     (tmp_path / "logs").mkdir()
-    for name in ("one", "two"):
+    for name in ("alpha-trial", "gamma-trial"):
         working_session(name).write(tmp_path / f"logs/{name}.jsonl")
     ledger.import_logs(tmp_path / "logs")
     return sorted(ledger.runs()["run_id"].to_list())
@@ -69,6 +69,42 @@ def test_words_for_outcomes_are_read_and_others_refused(ledger: lk.Ledger, runs:
     assert sorted(ledger.runs()["outcome"].to_list()) == ["failed", "passed"]  # nothing of it was taken
 
 
+@pytest.mark.parametrize("column", ["run_id", "session_id"])
+def test_ids_may_be_shortened_to_what_fits_one_run(
+    column: str, ledger: lk.Ledger, runs: list[str], tmp_path: Path
+) -> None:
+    ids = {row["run_id"]: row[column] for row in ledger.runs().iter_rows(named=True)}
+    (tmp_path / "a.csv").write_text(
+        f"{column},outcome\n{ids[runs[0]][-8:].upper()},failed\nnone,passed\n,failed\n", "utf-8"
+    )
+    account = ledger.import_labels(tmp_path / "a.csv")
+    assert (account.labelled, account.unmatched) == (1, ("none", "None"))
+    assert dict(ledger.runs().select("run_id", "outcome").rows())[runs[0]] == "failed"
+
+
+def test_a_shortened_id_that_fits_two_runs_labels_neither(ledger: lk.Ledger, tmp_path: Path) -> None:
+    for name in ("alpha-trial", "gamma-trial"):
+        part = {"type": "text", "text": "Go on.", "trust_level": "USER_TRUSTED", "visibility": "MODEL_VISIBLE"}
+        told = {"session_id": f"{name}-session", "run_id": name, "kind": "USER_TASK", "actor": "user", "parts": [part]}
+        ledger.append(lk.AppendMessageCommand.model_validate(told))
+    (tmp_path / "a.csv").write_text("run_id,outcome\ntrial,failed\nha-trial,passed\n", "utf-8")
+    assert ledger.import_labels(tmp_path / "a.csv").unmatched == ("trial",)
+    assert dict(ledger.runs().select("run_id", "outcome").rows()) == {"alpha-trial": "passed", "gamma-trial": None}
+
+
+def test_a_table_that_fits_no_run_is_an_error_of_the_command(
+    ledger: lk.Ledger, runs: list[str], tmp_path: Path
+) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("run_id,outcome\nelsewhere,passed\n", "utf-8")
+    result = CliRunner().invoke(main, ["import", "--labels", str(table), "--ledger", str(ledger.path)])
+    assert result.exit_code == 2
+    assert "0 of 1 row found their runs, 0 new messages; none, or more than one, for elsewhere" in result.output
+    assert "none of its rows found a run" in result.output
+    table.write_text(f"run_id,outcome\nelsewhere,passed\n{runs[0]},passed\n", "utf-8")
+    assert CliRunner().invoke(main, ["import", "--labels", str(table), "--ledger", str(ledger.path)]).exit_code == 0
+
+
 def test_a_later_label_counts_and_both_stay(ledger: lk.Ledger, runs: list[str], tmp_path: Path) -> None:
     for outcome in ("failed", "passed"):
         (tmp_path / "a.csv").write_text(f"session_id,outcome\n{ledger.runs()['session_id'][0]},{outcome}\n", "utf-8")
@@ -98,7 +134,7 @@ def test_the_command_takes_logs_and_labels_together(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text(f"run_id,outcome\n{run},passed\nnone,failed\n", "utf-8")
     arguments = ["import", "--labels", str(tmp_path / "labels.csv"), "--ledger", str(tmp_path / "l")]
     shown = CliRunner().invoke(main, arguments).output
-    assert "labels.csv: 1 row of 2 found their runs, 1 new message; no run for none" in shown
+    assert "labels.csv: 1 of 2 rows found their runs, 1 new message; none, or more than one, for none" in shown
     both = CliRunner().invoke(main, [*arguments, str(tmp_path / "one.jsonl"), "--json"])
     assert json.loads(both.output)["labels"][0]["messages"] == 0
 
