@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ledgerkit import errors
-from ledgerkit.errors import UnknownNameError
 from ledgerkit.protocol.identifiers import uuid7
 from ledgerkit.run_names import resolve_run
 from ledgerkit.store.storage import Storage
@@ -108,9 +107,8 @@ class LedgerRecording:
         """Gives runs outcomes and labels from a table: CSV, JSON, JSON Lines or Parquet.
 
         A column ``run_id``, ``session_id`` or ``task_id`` says which runs a row is about (ids may be shortened to what
-        tables show of them); ``outcome`` (passed,
-        failed, inconclusive; true and false) becomes the run's outcome, every other column a label. Both are messages
-        of the runs. The same table again adds nothing.
+        tables show of them); ``outcome`` (passed, failed, inconclusive; true and false) becomes the run's outcome,
+        every other column a label. Both are messages of the runs. The same table again adds nothing.
 
         Returns:
             How many rows found their runs, and which did not.
@@ -133,7 +131,7 @@ class LedgerRecording:
     def _resolve_or_none(self, given: str) -> tuple[str, str] | None:
         try:
             return resolve_run(self._storage.database, given)
-        except UnknownNameError:
+        except errors.UnknownNameError:  # the account names it among those that fit no run
             return None
 
     def record(

@@ -80,6 +80,9 @@ def cost_command(
         ledger.prices = lk.PriceBook.from_file(prices)
     runs = [ledger.run(name).run_id for name in asked["names"]] or None
     if asked["table"] is not None:
+        if ignored := [name for name in ("since", "until", "priced_as") if asked[name] is not None]:
+            option = ignored[0].replace("_", "-")
+            raise click.UsageError(f"--{option} goes with totals and attributed costs, not with --{asked['table']}.")
         _print_other(ledger, asked["table"], by, runs, limit=limit, as_json=as_json)
         return
     keys = full_names([key.strip() for key in by.split(",") if key.strip()])

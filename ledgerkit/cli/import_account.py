@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import polars as pl
@@ -54,8 +55,9 @@ def print_account(account: lk.ImportAccount, ledger: lk.Ledger, *, was_there: bo
 
 def _below_common(paths: Sequence[str]) -> list[str]:
     """Paths without the folder that all of them share."""
-    common = os.path.commonpath([os.path.dirname(path) for path in paths])  # noqa: PTH120 - pathlib has no such thing
-    return [os.path.relpath(path, common) if common else path for path in paths]
+    whole = [Path(path).absolute() for path in paths]  # relative and absolute ones may have been given together
+    common = os.path.commonpath([path.parent for path in whole])
+    return [path.relative_to(common).as_posix() for path in whole]
 
 
 def _print_fates(account: lk.ImportAccount) -> None:
@@ -65,10 +67,7 @@ def _print_fates(account: lk.ImportAccount) -> None:
         for fate, what in (
             ("accepted", _accepted(account)),
             ("duplicate", "in the ledger already, or twice in these files" if account.duplicate else ""),
-            (
-                "skipped",
-                "what they hold stands elsewhere, or is of no run; see below" if account.skipped else "",
-            ),
+            ("skipped", "stands elsewhere, or is of no run; see below" if account.skipped else ""),
             ("quarantined", "damaged or unreadable; see below" if account.quarantined else ""),
         )
     ]

@@ -124,6 +124,12 @@ def test_the_cost_of_some_runs_is_what_their_rows_say(run: Invoke, dearest: str)
     assert "No run or session" in run("cost", "--run", "nowhere", code=2).output
 
 
+@pytest.mark.parametrize("table", ["--waste", "--explain", "--reconcile"])
+@pytest.mark.parametrize("option", [("--since", "2026-01-20"), ("--until", "2026-01-20"), ("--priced-as", "gpt-5")])
+def test_what_a_table_of_cost_does_not_heed_is_refused(run: Invoke, table: str, option: tuple[str, str]) -> None:
+    assert f"{option[0]} goes with totals" in run("cost", table, *option, code=2).output
+
+
 def test_cost_says_how_many_calls_have_none_and_why(run: Invoke, tmp_path: Path) -> None:
     log = working_session("unheard").write(tmp_path / "logs" / "unheard.jsonl")
     log.write_text(re.sub(r'"model": ?"[^"]+"', '"model":"never-heard-of"', log.read_text("utf-8")), "utf-8")

@@ -25,9 +25,19 @@ def test_every_listed_model_costs_what_the_list_itself_computes(calls: Calls) ->
     rng = random.Random(20261201)
     models = [(provider.id, model.id) for provider in providers for model in provider.models]
     rows = [_random_call(rng, provider, model) for provider, model in models for _ in range(2)]
-    priced = price_calls(calls(*rows)).filter(pl.col("price_status").is_in(["priced", "free"]))
-    priced = priced.filter(pl.col("price_source").str.starts_with("genai-prices"))
+    every = price_calls(calls(*rows))
+    priced = every.filter(pl.col("price_status").is_in(["priced", "free"]))
+    amended = pl.col("price_source").str.starts_with("genai-prices").not_()
+    assert {*priced.filter(amended)["price_model"]} <= {"claude-sonnet-4-0"}
+    priced = priced.filter(~amended)
     assert priced.height > 2000
+    windows = {(provider.id, model.id): model.context_window for provider in providers for model in provider.models}
+    beyond = every.filter(pl.col("price_status") == "beyond_context")
+    assert beyond.height
+    for provider, model, tokens in beyond.select("price_provider", "price_model", "input_tokens").iter_rows():
+        window = windows[provider, model]
+        assert window is not None
+        assert tokens > window
     for row in priced.iter_rows(named=True):
         assert row["cost"] == _by_the_list(row).quantize(NANO, ROUND_HALF_UP), row
 
